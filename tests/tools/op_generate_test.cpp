@@ -439,6 +439,14 @@ TEST_F(OpGenerate, TellsWhatAPreCheckPasses) {
   EXPECT_THAT(finished.err, ::testing::Not(HasSubstr("index 1:")));
 }
 
+TEST_F(OpGenerate, SaysWhichKeysOfTheConfigurationThereAreNot) {
+  extraction(R"("Torch.abs.0.forward": )" + forward(tensor("float32", "[2]", "1", "0")));
+  const Finished finished = run({"-i", configuration(R"(, "iter_time": 3, "note": 1)"), "-o", scratch_.file("out")});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("there is no key iter_time; it is not used, did you mean iter_times?\n"),
+                                  HasSubstr("there is no key note; it is not used.\n")));
+}
+
 TEST_F(OpGenerate, SaysWhichRangesItCannotTake) {
   const auto warnings = [&](const std::string& argument) {
     extraction(R"("Torch.abs.0.forward": )" + forward(argument));

@@ -113,7 +113,7 @@ void write_outputs(const Configuration& configuration, const Options& options, c
 
 int run(const Options& options) {
   const bool from_dump = !options.from_dump.api.empty();
-  const Configuration configuration = from_dump ? options.from_dump : read_configuration(options.input);
+  const Configuration configuration = from_dump ? options.from_dump : read_configuration(options.input, warn);
   check_outputs(configuration, options);
   const std::string extraction = extraction_text(configuration, options);
   const RecordedCase recorded = read_case(configuration, extraction, options.run);
