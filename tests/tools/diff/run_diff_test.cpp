@@ -370,10 +370,18 @@ TEST_F(RunDiff, NoOutputReplacesARecordingOrAFileOfAnotherRun) {
   const std::string renamed = scratch_ / "renamed";
   fs::copy_file(other, renamed);
   for (const std::string& path : {details, dump}) write_file(path, "kept");
-  // The recording of the runs, as their headers name it.
-  write_file(scratch_ / "d", "kept");
+  // The recording of the run, as its header names it.
+  const std::string given = scratch_ / "given";
+  write_file(given, "kept");
+  fs::create_directories(scratch_ / "a");
+  journal::Writer::create(scratch_ / "a/accuracy_checking_20261122120000.journal",
+                          nlohmann::json{{"program", "msrun"},
+                                         {"api_info", "given"},
+                                         {"working_directory", scratch_.path().string()},
+                                         {"fingerprint", {{"calls", 1}}}}
+                              .dump())
+      .close_unsynced();
   fs::create_symlink(dump, scratch_ / "link");
-  write("a", {passed("Torch.add.0")});
   const std::string a = scratch_ / "a";
   const auto refused = [&](const std::string& onto, const std::string& what) {
     const std::string before = read_file(onto);
@@ -391,9 +399,12 @@ TEST_F(RunDiff, NoOutputReplacesARecordingOrAFileOfAnotherRun) {
   refused(details, "the details file " + details);
   refused(dump, "the recording " + dump);
   refused(scratch_ / "link", "the recording " + dump);
-  refused(scratch_ / "d", "what the run has read, d");
-  // What is not there yet is replaced by nothing.
-  EXPECT_EQ(run_tool("run_diff", {a, a, "--csv", scratch_ / "new/../dump.json.csv"}, scratch_.path()).exit_code, 0);
+  refused(given, "what the run has read, " + given);
+  // A file that is none of these is replaced.
+  const std::string earlier = scratch_ / "earlier.csv";
+  write_file(earlier, "");
+  run_tool("run_diff", {a, a, "--csv", earlier}, scratch_.path());
+  EXPECT_NE(read_file(earlier), "");
 }
 
 TEST_F(RunDiff, TheNewestRunOfAFolderCounts) {
