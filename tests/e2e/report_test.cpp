@@ -148,16 +148,17 @@ std::string conclusion_of(const std::string& page) {
 
 TEST_F(ReportOfARun, HasCommandLinesThatRunInItsFolder) {
   fs::copy_file(dump("llama_fp32"), scratch_ / "dump.json");
-  const Finished finished = msrun({"-api_info", "dump.json", "-o", "out", "--backend", "sim", "--only",
-                                   "Torch.matmul.0", "--sim-fault", "Torch.matmul.0=hf32"},
-                                  scratch_.path());
-  ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  const nlohmann::json commands = data_of(read_file(only_file(out(), prefix)))["commands"];
   const std::string folder = programs();
-  const auto run_in_folder = [&](const std::string& line) {
-    Process shell({"-c", "cd out && PATH=" + folder + ":$PATH " + line}, scratch_.path(), {}, "/bin/sh");
+  const auto run_in = [&](const std::string& where, const std::string& line) {
+    Process shell({"-c", "cd " + where + " && PATH=" + folder + ":$PATH " + line}, scratch_.path(), {}, "/bin/sh");
     return shell.wait();
   };
+  const Finished finished =
+      run_in(scratch_.path().string(),
+             "msrun -api_info dump.json -o out --backend sim --only Torch.matmul.0 --sim-fault Torch.matmul.0=hf32");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const nlohmann::json commands = data_of(read_file(only_file(out(), prefix)))["commands"];
+  const auto run_in_folder = [&](const std::string& line) { return run_in(out().string(), line); };
   const auto text = [&](const char* key) { return commands[key].get<std::string>(); };
   const Finished again = run_in_folder(text("run") + " --only Torch.matmul.0 -o again");
   EXPECT_EQ(again.exit_code, 0) << again.err;
