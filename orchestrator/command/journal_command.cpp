@@ -21,6 +21,7 @@
 
 #include "journal/error.h"
 #include "journal/holder.h"
+#include "journal/replaceable.h"
 #include "kernels/base/counted.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
@@ -33,6 +34,7 @@
 #include "orchestrator/output/run_paths.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/reason.h"
+#include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
 
 namespace msrun {
@@ -217,7 +219,11 @@ void export_to_file(const std::vector<JournalContents>& journals, const std::str
     check_apart(
         "--export", path,
         {{"the journal", contents.path}, {"the result file", files.result}, {"the details file", files.details}});
+    for (const std::string& read : files_read(contents.metadata)) {
+      check_apart("--export", path, {{"what the run has read,", read}});
+    }
   }
+  require_replaceable("--export", path);
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored)) {
     export_to_device(journals, path);
     return;

@@ -7,6 +7,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "journal/replaceable.h"
 #include "kernels/api/operators.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
@@ -39,6 +40,7 @@ void check_junit_apart(const SessionState& session, const RunFiles& files) {
                {"the journal", files.journal},
                {"the result file", files.result},
                {"the details file", files.details}});
+  require_replaceable("--junit", path);
   for (const PlannedRank& rank : session.plan.ranks()) check_apart("--junit", path, {{"the recording", rank.path}});
 }
 

@@ -56,8 +56,11 @@ void replace_words(std::string& text, const std::string& from, std::string_view 
 std::vector<std::string> shell_words(std::string_view line) {
   std::vector<std::string> words(1);
   bool quoted = false;
+  bool escaped = false;
   for (const char c : line) {
-    if (c == '\'') quoted = !quoted;
+    // A quote in a word in quotes is written behind a backslash, between two such words.
+    if (c == '\'' && !escaped) quoted = !quoted;
+    escaped = c == '\\' && !quoted && !escaped;
     if (c == ' ' && !quoted) {
       words.emplace_back();
     } else {

@@ -15,6 +15,7 @@
 #include "kernels/io/html/text.h"
 #include "runner/report/call_details.h"
 #include "runner/report/call_rows.h"
+#include "runner/report/command_lines.h"
 #include "runner/report/conclusion.h"
 #include "runner/report/facts.h"
 #include "runner/report/page_parts.h"
@@ -188,14 +189,17 @@ Json commands_json(const RunRecords& records, const std::string& stamp, const Re
     return {{"run", ""}, {"rank", ""}, {"recording", ""}, {"is_dump", false}, {"journal", ""}};
   }
   // For a rank they are those of the whole run, with the rank in front of the call.
-  const std::string recording = records.rank.empty() ? recording_of(records.metadata) : records.checked_folder;
+  // The lines are run where the page is: what it was given is named absolutely, the journal lies beside it.
+  const std::string given = records.rank.empty() ? recording_of(records.metadata) : records.checked_folder;
+  const std::string recording = absolute_path(given, records.metadata);
+  const std::string line = text_in(records.metadata, "command");
   std::string journal = run_files("", stamp).journal.substr(2);
   if (!records.rank.empty()) {
     // Further up by as many folders as the name of the rank has.
     for (const char c : records.rank + "/") journal.insert(0, c == '/' ? "../" : "");
   }
   return {{"rank", records.rank.empty() ? "" : sanitised(records.rank) + ":"},
-          {"run", redaction.command(sanitised(text_in(records.metadata, "command")))},
+          {"run", redaction.command(sanitised(redaction.on() ? line : absolute_command(line, records.metadata)))},
           {"recording", redaction.on() ? "FILE" : shell_quoted(sanitised(recording))},
           {"is_dump", !text_in(records.metadata, "api_info").empty()},
           {"journal", redaction.on() ? "FILE" : shell_quoted(journal)}};

@@ -45,6 +45,27 @@ PartOfRun part_of_run(const RunHeader& header) {
 
 bool is_input_path(std::string_view option) { return std::ranges::find(input_paths, option) != input_paths.end(); }
 
+std::vector<std::string> files_read(const RunHeader& header) {
+  std::vector<std::string> paths;
+  const auto add = [&](const std::string& path) {
+    if (!path.empty()) paths.push_back(found_again(path, header));
+  };
+  for (const char* key : {"api_info", "forward", "backward"}) add(text_in(header, key));
+  const auto recordings = header.find("recordings");
+  if (recordings != header.end() && recordings->is_array()) {
+    for (const RunHeader& recording : *recordings) {
+      if (recording.is_object()) add(text_in(recording, "api_info"));
+    }
+  }
+  const auto arguments = header.find("arguments");
+  if (arguments == header.end() || !arguments->is_array()) return paths;
+  for (const RunHeader& words : *arguments) {
+    if (!words.is_array() || words.size() != 2 || !words[0].is_string() || !words[1].is_string()) continue;
+    if (is_input_path(words[0].get<std::string>())) add(words[1].get<std::string>());
+  }
+  return paths;
+}
+
 std::string found_again(const std::string& path, const RunHeader& header) {
   const std::string folder = text_in(header, "working_directory");
   std::error_code error;

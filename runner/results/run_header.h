@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace msrun {
 
@@ -33,6 +34,9 @@ PartOfRun part_of_run(const RunHeader& header);
 
 // Whether the value of this option of msrun is the path of something that the run reads.
 bool is_input_path(std::string_view option);
+
+// The recordings and configuration that a run has read, as far as its header names them, where they are now.
+std::vector<std::string> files_read(const RunHeader& header);
 
 // Where what a run has read is now. A relative path is that of the folder in which the run was begun; where nothing is
 // there, or the folder is not known, it is left to the folder of whoever asks.

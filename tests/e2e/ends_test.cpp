@@ -113,7 +113,10 @@ TEST_F(Ends, JunitReplacesNoInput) {
   const std::string config = scratch_ / "config.json";
   write_file(config, "{}");
   fs::create_symlink(recording, scratch_ / "link.json");
+  const std::string other = scratch_ / "accuracy_checking_result_20261122120000.csv";
+  write_file(other, "kept");
   for (const auto& [junit, kept] : {std::pair(recording, recording),
+                                    {other, other},
                                     {(scratch_ / "link.json").string(), recording},
                                     {(scratch_ / "none/../config.json").string(), config}}) {
     const Finished refused = check({"-config", config, "--junit", junit}, recording);

@@ -239,6 +239,8 @@ TEST_F(JournalCommand, RefusesWhatIsNoJournal) {
   expect_refused({"journal", path, "--export", path}, {"would overwrite the journal"});
   expect_refused({"journal", path, "--export", around}, {"would overwrite the journal"});
   expect_refused({"journal", path, "--export", result}, {"would overwrite the result file " + result});
+  write_file(directory / "dump.json", "kept");
+  expect_refused({"journal", path, "--export", directory / "dump.json"}, {"would overwrite the recording"});
   EXPECT_EQ(read_file(result), before);
   expect_refused({"journal", path, "--export", directory / "no" / "such.jsonl"}, {"cannot be created"});
 }

@@ -146,6 +146,29 @@ std::string conclusion_of(const std::string& page) {
   return page.substr(begin, page.find("</p>", begin) - begin);
 }
 
+TEST_F(ReportOfARun, HasCommandLinesThatRunInItsFolder) {
+  fs::copy_file(dump("llama_fp32"), scratch_ / "dump.json");
+  const std::string folder = programs();
+  const auto run_in = [&](const std::string& where, const std::string& line) {
+    Process shell({"-c", "cd " + where + " && PATH=" + folder + ":$PATH " + line}, scratch_.path(), {}, "/bin/sh");
+    return shell.wait();
+  };
+  const Finished finished =
+      run_in(scratch_.path().string(),
+             "msrun -api_info dump.json -o out --backend sim --only Torch.matmul.0 --sim-fault Torch.matmul.0=hf32");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const nlohmann::json commands = data_of(read_file(only_file(out(), prefix)))["commands"];
+  const auto run_in_folder = [&](const std::string& line) { return run_in(out().string(), line); };
+  const auto text = [&](const char* key) { return commands[key].get<std::string>(); };
+  const Finished again = run_in_folder(text("run") + " --only Torch.matmul.0 -o again");
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  const Finished script =
+      run_in_folder("msrun op_generate --api Torch.matmul.0 -i " + text("recording") + " -o scripts");
+  EXPECT_EQ(script.exit_code, 0) << script.err;
+  const Finished small = run_in_folder("msrun shrink --api Torch.matmul.0 -i " + text("journal") + " -o small");
+  EXPECT_EQ(small.exit_code, 0) << small.err;
+}
+
 TEST_F(ReportOfARun, WithoutAJournalShowsWhatItsCsvsTell) {
   ASSERT_EQ(run({"--only", "Torch.matmul.*,Functional.silu.*", "--sim-fault", "Torch.matmul.*=hf32", "--sim-fault",
                  "Functional.silu.0=crash"})

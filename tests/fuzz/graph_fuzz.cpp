@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       graph::Side side;
       graph::read_construct("construct.json", source(0, construct), side);
       graph::read_stacks("stack.json", source(1, stack), side);
-      graph::read_dump("dump.json", source(2, dump), true, side);
+      graph::read_dump("dump.json", source(2, dump), graph::OverflowRules::repaired, side);
       check_tree(side);
     } catch (const UserError&) {
     }

@@ -250,6 +250,16 @@ TEST(DumpCompareJudge, NanAndInfinitiesOfOneStatisticOrOfTheGoldenSideAloneAreEr
   EXPECT_EQ(OneLeaf("Torch.a.0", true, ones, not_finite("Max", "nan")).compat(), "pass []");
 }
 
+TEST(DumpCompareJudge, AMeanThatOverflowedOverFiniteValuesIsNoInfinity) {
+  const Json mask = recorded_tensor(0, -3e38, -2e38, 3.4e38);
+  const Json overflowed = with(mask, "Mean", "-inf");
+  for (const bool output : {false, true}) {
+    EXPECT_EQ(OneLeaf("Torch.a.0", output, overflowed, mask).result(), "pass []");
+    EXPECT_EQ(OneLeaf("Torch.a.0", output, mask, overflowed).result(), "pass []");
+    EXPECT_THAT(OneLeaf("Torch.a.0", output, with(mask, "Mean", "inf"), mask).result(), HasSubstr("error ["));
+  }
+}
+
 TEST(DumpCompareJudge, EmptyChecksumsAgreeWithNothing) {
   ComparedDumps dumps;
   const Json call = recorded_call({with(ones, "md5", "")}, {with(ones, "md5", "")});

@@ -290,6 +290,40 @@ TEST(OverflowCheck, RefusesFoldersWithoutCalls) {
   EXPECT_THAT(run.err, HasSubstr("No APIs found"));
 }
 
+// The causal mask of a model has finite values whose sum, and sum of squares, float32 cannot hold. The recorder writes
+// infinities as texts here, which the JSON library of the tests has no other way to write.
+TEST(OverflowCheck, TakesNoSumThatOverflowedOverFiniteValuesForAnInfinity) {
+  const TemporaryDirectory scratch;
+  const Json sound = recorded_tensor(1, 1, 1, 2);
+  const auto first_of = [&](const Json& full) {
+    Json nan = sound;
+    for (const char* statistic : {"Max", "Min", "Mean", "Norm"}) nan[statistic] = "NaN";
+    const Json data{{"Torch.full.0.forward", recorded_call({}, {full})},
+                    {"Torch.triu.0.forward", recorded_call({full}, {full})},
+                    {"Torch.exp.0.forward", recorded_call({sound}, {nan})}};
+    fs::remove_all(scratch.path() / "step0");
+    write_ranks(scratch.path() / "step0", {{{"task", "statistics"}, {"data", data}}});
+    return run_tool("overflow_check", {"-i", (scratch.path() / "step0").string()}, scratch.path()).out;
+  };
+  const auto with = [](Json tensor, const Json& mean, const Json& norm) {
+    tensor["Mean"] = mean;
+    tensor["Norm"] = norm;
+    return tensor;
+  };
+  constexpr double lowest = -3.4028234663852886e38;
+  const Json mask = recorded_tensor(lowest, lowest, 0, 0, {64, 64});
+  EXPECT_THAT(first_of(with(mask, "-Infinity", "Infinity")), HasSubstr("rank 0, Torch.exp.0.forward\n"));
+  EXPECT_THAT(first_of(with(recorded_tensor(2e19, 0, 0, 0), 1e19, "Infinity")), HasSubstr("Torch.exp.0.forward\n"));
+  // The norm of a float16 tensor is a float16.
+  const Json half = recorded_tensor(60000, 60000, 0, 0, {2, 2}, "torch.float16");
+  EXPECT_THAT(first_of(with(half, 60000, "Infinity")), HasSubstr("Torch.exp.0.forward\n"));
+  // NaN comes from no sum of one sign, an infinity from no small values, nor one of the other sign.
+  EXPECT_THAT(first_of(with(mask, "NaN", "Infinity")), HasSubstr("Torch.full.0.forward\n"));
+  EXPECT_THAT(first_of(with(mask, "Infinity", "Infinity")), HasSubstr("Torch.full.0.forward\n"));
+  EXPECT_THAT(first_of(with(sound, 1, "Infinity")), HasSubstr("Torch.full.0.forward\n"));
+  EXPECT_THAT(first_of(with(sound, "Infinity", 2)), HasSubstr("Torch.full.0.forward\n"));
+}
+
 TEST(OverflowCheck, SaysWhatItCouldNotLookAt) {
   const TemporaryDirectory scratch;
   const Json sound = recorded_call({recorded_tensor(1, 1, 1, 2)}, {recorded_tensor(1, 1, 1, 2)});

@@ -77,7 +77,7 @@ Side side_of(std::string_view construct, std::string_view stack, std::string_vie
   Side side;
   read_construct("construct.json", memory_source(construct), side);
   read_stacks("stack.json", memory_source(stack), side);
-  read_dump("dump.json", memory_source(dump), true, side);
+  read_dump("dump.json", memory_source(dump), OverflowRules::repaired, side);
   return side;
 }
 

@@ -203,6 +203,28 @@ TEST(GraphRepairs, R8TakesTextsOfInfinitiesInOutputsForTheWorst) {
   }
 }
 
+// msprobe takes the mean of a causal mask, which float32 cannot hold, for an infinity of the mask.
+TEST(GraphRepairs, AMeanThatOverflowedOverFiniteValuesIsNoOverflow) {
+  GraphDump dump = small_model();
+  auto& mask = dump.data["Functional.relu.0.forward"]["output"][0];
+  mask["Max"] = 0;
+  mask["Min"] = -3.4e38;
+  mask["Mean"] = "-Infinity";
+  mask["shape"] = {64, 64};
+  const auto level = [&](const std::vector<std::string>& more) {
+    GraphRun run;
+    dump.write(run.folder() / "npu");
+    std::vector<std::string> arguments{"-oc", "--format", "vis"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    only(run, run.run(arguments));
+    return run.vis()["node"]["Functional.relu.0.forward"]["data"].value("overflow_level", "");
+  };
+  EXPECT_EQ(level({}), "");
+  EXPECT_EQ(level({"--compat", "1.2.1"}), "critical");
+  mask["Mean"] = "Infinity";
+  EXPECT_EQ(level({}), "critical");
+}
+
 // What relative errors say nothing of.
 TEST(GraphRepairs, R8TakesOutputsWithoutAMeasureThatAreNotTheBenchmarksForTheWorst) {
   const Json number = small_model().data["Functional.relu.0.forward"]["output"][0];

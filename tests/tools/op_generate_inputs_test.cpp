@@ -66,5 +66,25 @@ TEST_F(OpGenerateInputs, OfSeveralRanksTheNameSaysWhichOne) {
   EXPECT_THAT(attempt("rank7:Torch.exp.0").err, HasSubstr("There is no recording of rank7"));
 }
 
+// As in front of the patterns of --only: the folder of a rank, wherever in the name of the rank it is.
+TEST_F(OpGenerateInputs, ARankMayBeNamedByItsFolderAloneWhereThatIsNotAmbiguous) {
+  for (const std::string rank : {"step0/rank0", "step0/rank1", "step1/rank1"}) {
+    std::filesystem::create_directories(scratch_ / "in" / rank);
+    scratch_.write("in/" + rank + "/dump.json", recording(exp_of(rank == "step0/rank0" ? "[2]" : "[3]")));
+  }
+  const auto attempt = [&](const char* name) {
+    return run({"--api", name, "-i", scratch_.file("in"), "-o", scratch_.file("o")});
+  };
+  const Finished made = attempt("rank0:Torch.exp.0");
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("in/step0/rank0/dump.json --only Torch.exp.0"));
+  EXPECT_EQ(attempt("step1:Torch.exp.0").exit_code, 0);
+  EXPECT_EQ(attempt("step0/rank1:Torch.exp.0").exit_code, 0);
+  const Finished ambiguous = attempt("rank1:Torch.exp.0");
+  EXPECT_EQ(ambiguous.exit_code, 2);
+  EXPECT_THAT(ambiguous.err, HasSubstr("say which is meant, step0/rank1, step1/rank1.\n"));
+  EXPECT_THAT(attempt("rank:Torch.exp.0").err, HasSubstr("; the ranks are step0/rank0, step0/rank1, step1/rank1.\n"));
+}
+
 }  // namespace
 }  // namespace msrun::op_generate

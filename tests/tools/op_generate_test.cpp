@@ -439,6 +439,33 @@ TEST_F(OpGenerate, TellsWhatAPreCheckPasses) {
   EXPECT_THAT(finished.err, ::testing::Not(HasSubstr("index 1:")));
 }
 
+TEST_F(OpGenerate, SaysWhichKeysOfTheConfigurationThereAreNot) {
+  extraction(R"("Torch.abs.0.forward": )" + forward(tensor("float32", "[2]", "1", "0")));
+  const Finished finished = run({"-i", configuration(R"(, "iter_time": 3, "note": 1)"), "-o", scratch_.file("out")});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("there is no key iter_time; it is not used, did you mean iter_times?\n"),
+                                  HasSubstr("there is no key note; it is not used.\n")));
+}
+
+// A thousandth is less than the last place of a bfloat16.
+TEST_F(OpGenerate, SaysOfAnErrorThatRoundingExplainsIt) {
+  const std::string dump = std::string(test_data("/dumps/zoo_tensor/dump.json"));
+  const Finished finished = run(
+      {"--api", "Functional.conv2d.1", "--data_mode", "real_data", "-i", dump, "-o", scratch_.file("out"), "--run"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("| error "));
+  EXPECT_THAT(finished.err, HasSubstr("the standard calls it an error; rounding to torch.bfloat16 explains it"));
+}
+
+// Numbers at the end of the range of float32 overflow in a product of float32, and not in one of float64.
+TEST_F(OpGenerate, BlamesNoDeviceForARangeThatIsInfinite) {
+  extraction(R"("Torch.matmul.0.forward": )" + forward(tensor("float32", "[8, 16]", "Infinity", "-Infinity") + ", " +
+                                                       tensor("float32", "[16, 8]", "2.5", "-3")));
+  const Finished finished = run({"-i", configuration(), "-o", scratch_.file("out"), "--run"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("| pass "), ::testing::Not(HasSubstr("| error "))));
+}
+
 TEST_F(OpGenerate, SaysWhichRangesItCannotTake) {
   const auto warnings = [&](const std::string& argument) {
     extraction(R"("Torch.abs.0.forward": )" + forward(argument));
@@ -447,8 +474,14 @@ TEST_F(OpGenerate, SaysWhichRangesItCannotTake) {
     return finished.err;
   };
   EXPECT_THAT(warnings(tensor("float32", "[2]", "NaN", "-Infinity")),
-              AllOf(HasSubstr("arg_0 Max: nan lies outside of the range of the dtype; 3.4028234663852886e+38 is taken"),
-                    HasSubstr("arg_0 Min: -inf lies outside of the range of the dtype")));
+              AllOf(HasSubstr("arg_0 Max: nan says nothing of the range; 1.0 is taken in its place."),
+                    HasSubstr("arg_0 Min: -inf says nothing of the range; -1.0 is taken in its place.")));
+  EXPECT_THAT(warnings(tensor("float32", "[2]", "Infinity", "-8.5")),
+              HasSubstr("arg_0 Max: inf says nothing of the range; 17.0 is taken in its place."));
+  EXPECT_THAT(warnings(tensor("float16", "[2]", "60000", "-Infinity")),
+              HasSubstr("arg_0 Min: -inf says nothing of the range; -65504.0 is taken in its place."));
+  EXPECT_THAT(warnings(tensor("float16", "[2]", "1e6", "0")),
+              HasSubstr("arg_0 Max: 1000000.0 lies outside of the range of the dtype; 65504.0 is taken in its place."));
   EXPECT_THAT(warnings(tensor("int8", "[2]", "-3", "5")),
               HasSubstr("arg_0: Min is greater than Max; they were exchanged."));
   EXPECT_THAT(warnings(tensor("float16", "[3]", "null", "null")),

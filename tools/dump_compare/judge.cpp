@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tools/recordings/not_finite.h"
+#include "tools/recordings/overflowed_sum.h"
 
 namespace msrun::dump_compare {
 namespace {
@@ -194,9 +195,10 @@ class Judge {
     }
   }
 
-  // None of what is no number, too.
+  // None of what is no number, too, nor of a sum that overflowed over finite values.
   NotFinite kind(const Recording& side, const Leaf* leaf, recordings::Statistic statistic) const {
     if (leaf == nullptr || (sides_.compat && !leaf->statistics[statistic].is_number())) return NotFinite::none;
+    if (!sides_.compat && recordings::is_overflowed_sum(side, *leaf, statistic)) return NotFinite::none;
     return recordings::not_finite_kind(recordings::number_of(side.texts, leaf->statistics[statistic]).value_or(0));
   }
 

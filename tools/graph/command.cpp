@@ -173,7 +173,7 @@ class Run {
       const std::size_t side = i % each;
       const RankFolders& folders = ranks[i / each].folders;
       try {
-        sides[i / each][side] = read_side(side == 0 ? folders.npu : folders.bench, options_.overflow);
+        sides[i / each][side] = read_side(side == 0 ? folders.npu : folders.bench, overflow_rules());
       } catch (const UserError& error) {
         problems[i / each][side] = error.what();
       }
@@ -288,6 +288,11 @@ class Run {
       most = badness(node);
     }
     return worst;
+  }
+
+  OverflowRules overflow_rules() const {
+    if (!options_.overflow) return OverflowRules::none;
+    return options_.compat ? OverflowRules::msprobe : OverflowRules::repaired;
   }
 
   std::string overflow_summary(const Side& side) const {

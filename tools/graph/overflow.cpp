@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "kernels/base/lower_case.h"
 #include "tools/graph/dump_reader.h"
 #include "tools/recordings/not_finite.h"
+#include "tools/recordings/overflowed_sum.h"
+#include "tools/recordings/python_text.h"
 
 namespace msrun::graph {
 namespace {
@@ -22,31 +25,52 @@ bool is_abnormal(const JsonNode& value) {
   return value.is_string() && recordings::not_finite_of(value.text()).has_value();
 }
 
-// Whether one of the statistics of a leaf says so.
-bool is_abnormal_leaf(const JsonNode& leaf) {
-  for (const char* key : {"Max", "Min", "Mean"}) {
-    if (const std::optional<JsonNode> value = find_member(leaf, key); value && is_abnormal(*value)) return true;
-  }
-  return false;
+double number_of(const std::optional<JsonNode>& value) {
+  if (value && value->is_number()) return value->number();
+  const std::optional<double> named =
+      value && value->is_string() ? recordings::not_finite_of(value->text()) : std::nullopt;
+  return named.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-bool has_abnormal(const JsonNode& node);
-
-bool any_abnormal(const JsonNode& nodes) {
-  for (const JsonNode child : nodes) {
-    if (has_abnormal(child)) return true;
-  }
-  return false;
+bool is_overflowed_mean(const JsonNode& leaf, const JsonNode& mean) {
+  const std::optional<JsonNode> shape = find_member(leaf, "shape");
+  if (!shape || !shape->is_array()) return false;
+  const recordings::Extent extent{number_of(find_member(leaf, "Max")), number_of(find_member(leaf, "Min")),
+                                  recordings::elements_of(recordings::python_text(*shape))};
+  return recordings::is_overflowed_sum(recordings::mean_value, number_of(mean), extent);
 }
 
-bool has_abnormal(const JsonNode& node) { return node.is_array() ? any_abnormal(node) : is_abnormal_leaf(node); }
+// What is abnormal in the members of a call.
+class Abnormal {
+ public:
+  explicit Abnormal(bool compat) : compat_(compat) {}
+
+  // Whether one of the statistics of a leaf says so.
+  bool leaf(const JsonNode& leaf) const {
+    for (const char* key : {"Max", "Min"}) {
+      if (const std::optional<JsonNode> value = find_member(leaf, key); value && is_abnormal(*value)) return true;
+    }
+    const std::optional<JsonNode> mean = find_member(leaf, "Mean");
+    return mean && is_abnormal(*mean) && (compat_ || !is_overflowed_mean(leaf, *mean));
+  }
+
+  bool any(const JsonNode& nodes) const {
+    for (const JsonNode child : nodes) {
+      if (child.is_array() ? any(child) : leaf(child)) return true;
+    }
+    return false;
+  }
+
+ private:
+  const bool compat_;  // as msprobe 1.2.1, which takes a mean that overflowed over finite values for an infinity
+};
 
 // The arguments of a call by position and by name, or its results.
 struct Members {
   std::optional<JsonNode> list;
   std::optional<JsonNode> named;
 
-  bool abnormal() const { return (list && any_abnormal(*list)) || (named && any_abnormal(*named)); }
+  bool any(const Abnormal& abnormal) const { return (list && abnormal.any(*list)) || (named && abnormal.any(*named)); }
 
   // Largest norm of the tensors that are direct members.
   std::optional<double> largest_norm() const {
@@ -87,34 +111,34 @@ constexpr auto ignored_leaves = std::to_array<Ignored>({
     {"tensor.masked_fill_", true, "", false},
 });
 
-bool all_listed(const std::optional<JsonNode>& list, bool first_listed) {
+bool all_listed(const std::optional<JsonNode>& list, bool first_listed, const Abnormal& abnormal) {
   if (!list) return true;
   std::size_t index = 0;
   for (const JsonNode leaf : *list) {
-    if (is_abnormal_leaf(leaf) && !(first_listed && index == 0)) return false;
+    if (abnormal.leaf(leaf) && !(first_listed && index == 0)) return false;
     ++index;
   }
   return true;
 }
 
-bool is_ignored(std::string_view name, const Members& inputs, const Members& outputs) {
+bool is_ignored(std::string_view name, const Members& inputs, const Members& outputs, const Abnormal& abnormal) {
   const std::size_t dot = name.find('.');
   const std::string api = lower_case(name.substr(0, dot == std::string_view::npos ? dot : name.find('.', dot + 1)));
   const auto rule = std::ranges::find(ignored_leaves, api, &Ignored::api);
   if (rule == ignored_leaves.end()) return false;
-  if (rule->first_output) return all_listed(outputs.list, true);
-  if (rule->first_input && !all_listed(inputs.list, true)) return false;
+  if (rule->first_output) return all_listed(outputs.list, true, abnormal);
+  if (rule->first_input && !all_listed(inputs.list, true, abnormal)) return false;
   if (!rule->named_input.empty() && inputs.named) {
     for (const JsonNode leaf : *inputs.named) {
-      if (leaf.key() != rule->named_input && is_abnormal_leaf(leaf)) return false;
+      if (leaf.key() != rule->named_input && abnormal.leaf(leaf)) return false;
     }
   }
   return true;
 }
 
-Overflow level_of(const Members& inputs, const Members& outputs) {
-  const bool in = inputs.abnormal();
-  const bool out = outputs.abnormal();
+Overflow level_of(const Members& inputs, const Members& outputs, const Abnormal& abnormal) {
+  const bool in = inputs.any(abnormal);
+  const bool out = outputs.any(abnormal);
   if (!in && out) return Overflow::critical;
   if (in && out) return Overflow::high;
   if (in) return Overflow::medium;
@@ -126,12 +150,13 @@ Overflow level_of(const Members& inputs, const Members& outputs) {
 
 }  // namespace
 
-Overflow overflow_of(std::string_view name, const JsonNode& entry) {
+Overflow overflow_of(std::string_view name, const JsonNode& entry, bool compat) {
   Members inputs{find_member(entry, "input_args"), find_member(entry, "input_kwargs")};
   if (!inputs.list) inputs.list = find_member(entry, "input");
   const Members outputs{find_member(entry, "output"), std::nullopt};
-  const Overflow level = level_of(inputs, outputs);
-  if (level == Overflow::none || is_ignored(name, inputs, outputs)) return Overflow::none;
+  const Abnormal abnormal(compat);
+  const Overflow level = level_of(inputs, outputs, abnormal);
+  if (level == Overflow::none || is_ignored(name, inputs, outputs, abnormal)) return Overflow::none;
   return level;
 }
 

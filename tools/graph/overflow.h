@@ -8,8 +8,8 @@
 
 namespace msrun::graph {
 
-// The level of a call by its entry in dump.json.
-Overflow overflow_of(std::string_view name, const JsonNode& entry);
+// The level of a call by its entry in dump.json. compat: as msprobe 1.2.1 gives it.
+Overflow overflow_of(std::string_view name, const JsonNode& entry, bool compat);
 
 // "medium", "high", "critical"; empty for none.
 std::string_view overflow_text(Overflow level);

@@ -85,6 +85,8 @@ struct Parameter {
 };
 
 enum class Overflow : std::uint8_t { none, medium, high, critical };
+// By which rules it is found; msprobe: as msprobe 1.2.1 finds it, known errors included.
+enum class OverflowRules : std::uint8_t { none, repaired, msprobe };
 
 // A call or module of dump.json.
 struct Entry {

@@ -45,7 +45,7 @@ std::string_view framework_of(const JsonNode& node, int depth) {
 
 class DumpReader {
  public:
-  DumpReader(const std::string& name, JsonReader::Source source, bool overflow, Side& side)
+  DumpReader(const std::string& name, JsonReader::Source source, OverflowRules overflow, Side& side)
       : name_(name), reader_(name, std::move(source)), overflow_(overflow), side_(side), entries_(side, name) {}
 
   void read() {
@@ -99,7 +99,9 @@ class DumpReader {
     entry.first = static_cast<std::uint32_t>(side_.parameters.size());
     entries_.read(name, node);
     entry.last = static_cast<std::uint32_t>(side_.parameters.size());
-    if (overflow_) entry.overflow = overflow_of(name, node);
+    if (overflow_ != OverflowRules::none) {
+      entry.overflow = overflow_of(name, node, overflow_ == OverflowRules::msprobe);
+    }
     if (!side_.has_md5) side_.has_md5 = has_checksum(node);
     if (side_.framework.empty()) side_.framework = framework_of(node, 4);
     const auto [place, is_new] = side_.entry_of.emplace(entry.name, static_cast<std::uint32_t>(side_.entries.size()));
@@ -112,7 +114,7 @@ class DumpReader {
 
   const std::string& name_;
   JsonReader reader_;
-  const bool overflow_;
+  const OverflowRules overflow_;
   Side& side_;
   EntryReader entries_;
   JsonTree tree_;
@@ -163,7 +165,7 @@ void read_file(const std::string& folder, const char* file_name, const Read& rea
 
 }  // namespace
 
-void read_dump(const std::string& name, JsonReader::Source source, bool overflow, Side& side) {
+void read_dump(const std::string& name, JsonReader::Source source, OverflowRules overflow, Side& side) {
   DumpReader(name, std::move(source), overflow, side).read();
 }
 
@@ -210,7 +212,7 @@ void read_construct(const std::string& name, JsonReader::Source source, Side& si
       "'construct.json' is not empty.");
 }
 
-Side read_side(const std::string& folder, bool overflow) {
+Side read_side(const std::string& folder, OverflowRules overflow) {
   Side side;
   side.folder = folder;
   read_file(folder, "construct.json",

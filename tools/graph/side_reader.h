@@ -8,12 +8,12 @@
 
 namespace msrun::graph {
 
-// overflow: the level of every call is found as well. Throws UserError for files that are missing, unreadable, of 1 GiB
-// or more, or no such JSON, and for a construct.json without nodes.
-Side read_side(const std::string& folder, bool overflow);
+// overflow: by which rules the level of every call is found as well. Throws UserError for files that are missing,
+// unreadable, of 1 GiB or more, or no such JSON, and for a construct.json without nodes.
+Side read_side(const std::string& folder, OverflowRules overflow);
 
 // The parts, from any source; name stands in messages. read_construct also refuses what has no nodes.
-void read_dump(const std::string& name, JsonReader::Source source, bool overflow, Side& side);
+void read_dump(const std::string& name, JsonReader::Source source, OverflowRules overflow, Side& side);
 void read_stacks(const std::string& name, JsonReader::Source source, Side& side);
 void read_construct(const std::string& name, JsonReader::Source source, Side& side);
 

@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "tools/dump_compare/rows.h"
+#include "tools/recordings/overflowed_sum.h"
 
 namespace msrun::graph {
 
@@ -137,7 +138,22 @@ NotFinite Judge::kind_of(const Side& side, const Parameter& parameter, Role role
   } else if (value.kind == Kind::text && !rules_.compat) {
     number = recordings::not_finite_of(side.text(value.text)).value_or(0);
   }
+  if (!std::isfinite(number) && is_overflowed_sum(side, parameter, role, number)) return NotFinite::none;
   return recordings::not_finite_kind(number);
+}
+
+bool Judge::is_overflowed_sum(const Side& side, const Parameter& parameter, Role role, double number) const {
+  if (rules_.compat || (role != Role::mean && role != Role::norm)) return false;
+  const auto text = [&](Role which) {
+    const Value value = side.role(parameter, which);
+    return value.kind == Kind::text || value.kind == Kind::nested ? side.text(value.text) : std::string_view();
+  };
+  const Value max = side.role(parameter, Role::max);
+  const Value min = side.role(parameter, Role::min);
+  if (!max.is_number() || !min.is_number()) return false;
+  return recordings::is_overflowed_sum(role == Role::mean ? recordings::mean_value : recordings::norm_value, number,
+                                       {max.number(), min.number(), recordings::elements_of(text(Role::shape)),
+                                        recordings::is_float16(text(Role::dtype))});
 }
 
 bool Judge::not_finite(const Side& side, const Parameter& parameter) const {

@@ -105,6 +105,8 @@ class Judge {
   double worst_relative(const Entry& entry, const std::vector<Judged>& judged) const;
   // None of what is no number, too.
   recordings::NotFinite kind_of(const Side& side, const Parameter& parameter, Role role) const;
+  // Of a mean or norm that is infinite for no other reason than that its sum overflowed.
+  bool is_overflowed_sum(const Side& side, const Parameter& parameter, Role role, double number) const;
   bool not_finite(const Side& side, const Parameter& parameter) const;
   // Some statistic is NaN or an infinity on one side and not the same on the other.
   bool not_finite_apart(const Parameter& mine, const Parameter& theirs) const;

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <optional>
 
+#include "journal/replaceable.h"
 #include "kernels/api/operators.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
@@ -58,6 +59,8 @@ void check_outputs(const Configuration& configuration, const Options& options) {
   check_apart(
       "--save-inputs", options.inputs_path,
       {{"the recording", configuration.dump_path}, {"the extraction", extraction}, {"the configuration", config}});
+  if (!configuration.dump_path.empty()) require_replaceable("The extraction", extraction);
+  require_replaceable("--save-inputs", options.inputs_path);
 }
 
 std::string script_path(const Options& options, const RecordedCase& recorded) {
@@ -110,7 +113,7 @@ void write_outputs(const Configuration& configuration, const Options& options, c
 
 int run(const Options& options) {
   const bool from_dump = !options.from_dump.api.empty();
-  const Configuration configuration = from_dump ? options.from_dump : read_configuration(options.input);
+  const Configuration configuration = from_dump ? options.from_dump : read_configuration(options.input, warn);
   check_outputs(configuration, options);
   const std::string extraction = extraction_text(configuration, options);
   const RecordedCase recorded = read_case(configuration, extraction, options.run);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <vector>
 
+#include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
 #include "kernels/io/files/csv.h"
 #include "kernels/io/files/paths.h"
@@ -43,6 +45,19 @@ Json parsed(const std::string& path) {
   if (json.is_discarded()) throw UserError("Load json file " + path + " failed.");
   if (!json.is_object()) throw UserError("content of json file " + path + " is not a dict!");
   return json;
+}
+
+// A key with a slip in it would leave its setting at the default, unnoticed.
+void warn_of_unknown_keys(const std::string& path, const Json& json,
+                          const std::function<void(const std::string&)>& warn) {
+  const std::vector<std::string> known{"dump_json_path", "api_name",    "extract_api_path", "propagation",
+                                       "data_mode",      "random_seed", "iter_times"};
+  for (const auto& [key, value] : json.items()) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    const auto nearest = nearest_word(key, known);
+    warn(path + ": there is no key " + key + "; it is not used" +
+         (nearest ? ", did you mean " + known[*nearest] + "?" : "."));
+  }
 }
 
 }  // namespace
@@ -93,10 +108,11 @@ const char* direction_text(Direction direction) { return direction == Direction:
 
 const char* data_mode_text(DataMode mode) { return mode == DataMode::random_data ? "random_data" : "real_data"; }
 
-Configuration read_configuration(const std::string& path) {
+Configuration read_configuration(const std::string& path, const std::function<void(const std::string&)>& warn) {
   if (path.empty()) throw UserError("config_input path can not be empty, please check.");
   check_path_text(path);
   const Json json = parsed(std::filesystem::absolute(path).lexically_normal().string());
+  warn_of_unknown_keys(path, json, warn);
   Configuration configuration;
   configuration.dump_path = text(json, "dump_json_path");
   if (!configuration.dump_path.empty()) check_input_file(configuration.dump_path, {".json"}, max_json_bytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,8 +22,9 @@ struct Configuration {
   std::int64_t iterations = 1;
 };
 
-// Throws UserError in the documented words, for the first key in their order that is wrong.
-Configuration read_configuration(const std::string& path);
+// Throws UserError in the documented words, for the first key in their order that is wrong. Keys that there are not are
+// told to warn.
+Configuration read_configuration(const std::string& path, const std::function<void(const std::string&)>& warn);
 
 // The rules of an API's name; throws UserError. The empty name is missing.
 void check_api_name(const std::string& name);

@@ -5,6 +5,7 @@
 
 #include "tools/recordings/communication.h"
 #include "tools/recordings/not_finite.h"
+#include "tools/recordings/overflowed_sum.h"
 #include "tools/recordings/written_inputs.h"
 
 namespace msrun::overflow_check {
@@ -13,9 +14,11 @@ namespace {
 using namespace recordings;
 
 bool is_clean(const Recording& side, const Leaf& leaf) {
-  return std::ranges::all_of(leaf.statistics, [&](const Value& value) {
-    return std::isfinite(recordings::number_of(side.texts, value).value_or(0));
-  });
+  for (std::size_t i = 0; i < statistic_count; ++i) {
+    if (std::isfinite(number_of(side.texts, leaf.statistics[i]).value_or(0))) continue;
+    if (!is_overflowed_sum(side, leaf, static_cast<Statistic>(i))) return false;
+  }
+  return true;
 }
 
 bool all_clean(const Recording& side, const Call& call, bool outputs) {

@@ -6,6 +6,7 @@
 
 #include "kernels/base/hash.h"
 #include "tools/recordings/not_finite.h"
+#include "tools/recordings/overflowed_sum.h"
 
 namespace msrun::recordings {
 namespace {
@@ -51,6 +52,8 @@ Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, c
     const bool other = number_of(golden, theirs.statistics[i], b[i]);
     if (one != other) return {true, infinite_number, infinite_number};
     if (!one) continue;
+    const auto statistic = static_cast<Statistic>(i);
+    if (is_overflowed_sum(target, mine, statistic) || is_overflowed_sum(golden, theirs, statistic)) continue;
     const NotFinite kind = not_finite_kind(a[i]);
     if (kind != not_finite_kind(b[i])) return {true, infinite_number, infinite_number};
     there[i] = kind == NotFinite::none;

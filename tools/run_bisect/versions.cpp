@@ -69,6 +69,14 @@ std::optional<std::vector<std::string>> commits_between(const std::string& good,
   return commits;
 }
 
+// What begins as only a path does, or names a file by its ending: a version of that name would be tried for nothing.
+// Branches have slashes within, and several versions commas between them.
+bool is_path_of_nothing(const std::string& text) {
+  if (text.find(',') != std::string::npos) return false;
+  const bool begins = text.starts_with('/') || text.starts_with("./") || text.starts_with("../");
+  return begins || text.ends_with(".txt");
+}
+
 }  // namespace
 
 std::vector<std::string> listed_versions(const std::string& file_or_list) {
@@ -78,6 +86,8 @@ std::vector<std::string> listed_versions(const std::string& file_or_list) {
     std::ifstream file(file_or_list);
     if (!file) throw UserError("The file of versions " + sanitised(file_or_list) + " cannot be read.");
     versions = lines_of(file, '\n');
+  } else if (is_path_of_nothing(file_or_list)) {
+    throw UserError("--versions: there is no file " + shell_quoted(sanitised(file_or_list)));
   } else {
     std::istringstream list(file_or_list);
     versions = lines_of(list, ',');

@@ -11,6 +11,7 @@
 #include "journal/error.h"
 #include "journal/file.h"
 #include "journal/newest_run.h"
+#include "journal/replaceable.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/apart.h"
@@ -106,6 +107,17 @@ void read_csvs(Run& run) {
   for (const ApiResult& result : csv.results) run.results.put(result);
 }
 
+// The header of the journal; null where it cannot be read, which whoever reads the journal tells.
+Json header_of(const RunFiles& files) {
+  try {
+    Json header = Json::parse(journal::read_header(*journal::open_source(files.journal)).metadata, nullptr, false);
+    if (header.is_object()) return header;
+  } catch (const journal::Error&) {
+    return {};
+  }
+  return {};
+}
+
 // The file beside path whose name says `to` where its own says `from`, the last time it does; empty if it does not.
 std::string counterpart(const std::string& path, std::string_view from, std::string_view to) {
   const std::size_t name = path.rfind('/') + 1;
@@ -179,17 +191,30 @@ RunFiles newest_in(const std::string& folder) {
 
 }  // namespace
 
+bool has_journal(const RunFiles& files) { return !files.journal.empty() && path_exists(files.journal); }
+
 void check_apart_from_run(const std::string& option, const std::string& written, const RunFiles& files) {
   check_apart(option, written,
               {{"the journal", files.journal}, {"the result file", files.result}, {"the details file", files.details}});
+  require_replaceable(option, written);
+  if (written.empty() || !has_journal(files)) return;
+  for (const std::string& path : files_read(header_of(files))) {
+    check_apart(option, written, {{"what the run has read,", path}});
+  }
 }
-
-bool has_journal(const RunFiles& files) { return !files.journal.empty() && path_exists(files.journal); }
 
 FoundRun find_run(const std::string& path) {
   check_path_text(path);
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return {newest_in(path), {}};
+  if (fs::is_directory(path, ignored)) {
+    FoundRun found{newest_in(path), {}};
+    // The folder of a rank has CSVs alone, and what stands in them is less than the journal further up knows.
+    if (std::optional<RunOfRank> of_rank = run_of_rank_csv(found.files.result)) {
+      found.files.journal = std::move(of_rank->whole.journal);
+      found.rank = std::move(of_rank->rank);
+    }
+    return found;
+  }
   if (!path_exists(path))
     throw UserError("There is no run " + shell_quoted(sanitised(path)) +
                     ": neither a folder nor a file has that name.");

@@ -47,14 +47,15 @@ struct FoundRun {
 // none of them. The details of a result file with a name of its own are those beside it that say "details" for
 // "result"; of a folder without a run it is the newest *_result_<time>.csv that counts, as api_precision_compare has
 // it.
-// The CSV of one of several ranks names the run of that rank: its files are those of the rank's folder, but for the
-// journal, which is that of all ranks.
+// The CSV of one of several ranks, and the folder with it, names the run of that rank: its files are those of the
+// rank's folder, but for the journal, which is that of all ranks.
 FoundRun find_run(const std::string& path);
 
 // Whether the run has a journal, which knows all that its CSVs do and more.
 bool has_journal(const RunFiles& files);
 
-// Refuses an output that would replace a file of the run. Throws UserError.
+// Refuses an output that would replace a file of the run or the recording that its journal names, or a recording or a
+// file of any other run (journal/replaceable.h). Throws UserError.
 void check_apart_from_run(const std::string& option, const std::string& written, const RunFiles& files);
 
 // Reads the run that path names: its journal if there is one, else its CSVs, also those of the Python tool. Throws

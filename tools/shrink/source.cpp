@@ -181,7 +181,19 @@ bool is_fault_of_rank(OptionWords& words, const std::string& rank) {
   return means_rank(pattern, rank);
 }
 
-void read_journal(const std::string& path, const Options& options, Source& source) try {
+// Where the journal is of several ranks, its name of the call has the whole name of the rank.
+void choose_rank(const Json& metadata, const std::string& path, std::string& call) {
+  const auto recordings = metadata.find("recordings");
+  const std::string named(rank_in(call));
+  if (named.empty() || recordings == metadata.end() || !recordings->is_array()) return;
+  std::vector<std::string> ranks;
+  for (const Json& recording : *recordings) {
+    if (recording.is_object()) ranks.push_back(text_in(recording, "rank"));
+  }
+  call = chosen_rank(named, ranks, path) + ":" + std::string(without_rank(call));
+}
+
+void read_journal(const std::string& path, Options& options, Source& source) try {
   const std::unique_ptr<journal::Source> file = journal::open_source(path);
   const Json metadata = Json::parse(journal::read_header(*file).metadata, nullptr, false);
   if (!metadata.is_object() || text_in(metadata, "program") != "msrun" || !metadata.contains("arguments")) {
@@ -190,6 +202,7 @@ void read_journal(const std::string& path, const Options& options, Source& sourc
                     "-i dump.json");
   }
   take_over(metadata, options.of_the_run, source);
+  choose_rank(metadata, path, options.api);
   const std::optional<RanCall> found = CallSearch(options.api).find(*file);
   if (!found) {
     const std::vector<std::string> names = names_in(*file);

@@ -2,10 +2,13 @@
 // meaning of the values is looked at.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -59,7 +62,7 @@ class Arguments {
     const std::optional<T> value = parse_number<T>(text(name));
     if (value && *value >= least && *value <= most) return *value;
     throw wrong(name, text(name),
-                "must be " + std::string(what) + " from " + std::to_string(least) + " to " + std::to_string(most));
+                "must be " + std::string(what) + " from " + number_text(least) + " to " + number_text(most));
   }
 
   // "<option> <rule>, not <text>".
@@ -69,6 +72,19 @@ class Arguments {
 
  private:
   friend class ArgumentParser;
+
+  // Without the zeros behind the point that std::to_string gives a double.
+  template <class T>
+  static std::string number_text(T number) {
+    std::array<char, 400> digits;  // the largest double has 309
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, std::chars_format::fixed);
+      return {digits.data(), end.ptr};
+    } else {
+      return std::to_string(number);
+    }
+  }
+
   const Option& option(std::string_view name) const;
 
   std::vector<OptionGroup> groups_;

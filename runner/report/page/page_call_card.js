@@ -31,6 +31,7 @@ function commandsOf(row, details) {
   if (data.journal && 'su'.includes(rows.standing[row])) {
     list.append(command('Smallest case', 'msrun shrink --api ' + full + ' -i ' + known.journal + ' -o small'));
   }
+  if (list.children.length > 0) list.append(make('p', { class: 'legend' }, 'To be run in the folder of this report.'));
   return list;
 }
 

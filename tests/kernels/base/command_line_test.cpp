@@ -114,6 +114,9 @@ TEST(Arguments, ChecksValues) {
   EXPECT_EQ(arguments.number("number", 1, 0, 9), 7);
   EXPECT_EQ(parsed({}).number("number", 1, 5, 9), 1);
   EXPECT_EQ(wrong([&] { arguments.number("number", 1, 0, 6); }), "-n must be a number from 0 to 6, not 7");
+  EXPECT_EQ(wrong([&] { arguments.number("number", 1.0, 0.0, 0.5); }), "-n must be a number from 0 to 0.5, not 7");
+  EXPECT_EQ(wrong([&] { arguments.number("number", 1.0, 10.0, 1e6); }),
+            "-n must be a number from 10 to 1000000, not 7");
   EXPECT_EQ(wrong([&] { parsed({"-n", "1x"}).number("n", 1, 0, 6); }), "-n must be a number from 0 to 6, not 1x");
   EXPECT_EQ(arguments.filled("n"), "7");
   EXPECT_EQ(wrong([&] { parsed({"--only="}).filled("only"); }), "--only needs a value");

@@ -10,6 +10,7 @@
 
 #include "runner/report/call_details.h"
 #include "runner/report/call_rows.h"
+#include "runner/report/command_lines.h"
 #include "runner/report/redaction.h"
 #include "tests/runner/report/support.h"
 
@@ -160,6 +161,16 @@ TEST(Report, ToBeSharedHasNoPathsHostNamesAndValues) {
   EXPECT_THAT(shared, HasSubstr("####++++"));
   EXPECT_THAT(shared, HasSubstr("(2, 8)"));
   EXPECT_THAT(shared, HasSubstr("msrun -api_info FILE --backend sim"));
+}
+
+TEST(CommandLines, NameWhatTheRunWasGivenSoThatTheyRunInAnyFolder) {
+  const nlohmann::ordered_json header{{"working_directory", "/home/it's me"}};
+  EXPECT_EQ(absolute_command("msrun -api_info ../dump.json --backend sim --sim-fault 'a b=nan'", header),
+            "msrun -api_info /home/dump.json --backend sim --sim-fault 'a b=nan'");
+  EXPECT_EQ(absolute_command("./msrun -api_info 'it'\\''s/b c.json' --backend plugin:./x.so --python python3", header),
+            "'/home/it'\\''s me/msrun' -api_info '/home/it'\\''s me/it'\\''s/b c.json' --backend "
+            "'plugin:/home/it'\\''s me/x.so' --python python3");
+  EXPECT_EQ(absolute_command("msrun -forward a.json -backward /b.json", {}), "msrun -forward a.json -backward /b.json");
 }
 
 TEST(Redaction, LeavesNamesAndDtypesAlone) {

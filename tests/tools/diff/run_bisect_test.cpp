@@ -313,6 +313,8 @@ TEST_F(RunBisect, WrongUseIsRefusedInOneLine) {
       {"--good", "x1", "--bad", "y2", "--command", "{version} {out}"},
       {"--good", good, "--bad", "3", "--command", "{version} {out}"},
       {"--good", "a", "--bad", "b", "--versions", "a,b,a", "--command", "{version} {out}"},
+      {"--good", "a", "--bad", "b", "--versions", "./none", "--command", "{version} {out}"},
+      {"--good", "a", "--bad", "b", "--versions", "versions.txt", "--command", "{version} {out}"},
   };
   for (const std::vector<std::string>& words : wrong_lines) {
     std::vector<std::string> line = words;

@@ -362,6 +362,51 @@ TEST_F(RunDiff, NoOutputReplacesAFileOfARunOrAnother) {
   EXPECT_EQ(read_file(journal), before);
 }
 
+// Of the run that is looked at the journal names the recording, whatever its name; others are known by their names.
+TEST_F(RunDiff, NoOutputReplacesARecordingOrAFileOfAnotherRun) {
+  const std::string other = write_run(scratch_ / "c", {passed("Torch.add.0")});
+  const std::string details = scratch_ / "c/accuracy_checking_details_20261122120000.csv";
+  const std::string dump = scratch_ / "dump.json";
+  const std::string renamed = scratch_ / "renamed";
+  fs::copy_file(other, renamed);
+  for (const std::string& path : {details, dump}) write_file(path, "kept");
+  // The recording of the run, as its header names it.
+  const std::string given = scratch_ / "given";
+  write_file(given, "kept");
+  fs::create_directories(scratch_ / "a");
+  journal::Writer::create(scratch_ / "a/accuracy_checking_20261122120000.journal",
+                          nlohmann::json{{"program", "msrun"},
+                                         {"api_info", "given"},
+                                         {"working_directory", scratch_.path().string()},
+                                         {"fingerprint", {{"calls", 1}}}}
+                              .dump())
+      .close_unsynced();
+  fs::create_symlink(dump, scratch_ / "link");
+  const std::string a = scratch_ / "a";
+  const auto refused = [&](const std::string& onto, const std::string& what) {
+    const std::string before = read_file(onto);
+    const auto refuse = [&](const std::string& tool, const std::vector<std::string>& words) {
+      const Finished run = run_tool(tool, words, scratch_.path());
+      EXPECT_EQ(run.exit_code, 2) << run.out;
+      EXPECT_THAT(run.err, HasSubstr(words[words.size() - 2] + " " + onto + " would overwrite " + what + ".\n"));
+    };
+    for (const char* option : {"--csv", "--html"}) refuse("run_diff", {a, a, option, onto});
+    refuse("run_report", {a, "-o", onto});
+    EXPECT_EQ(read_file(onto), before);
+  };
+  refused(other, "the journal " + other);
+  refused(renamed, "the journal " + renamed);
+  refused(details, "the details file " + details);
+  refused(dump, "the recording " + dump);
+  refused(scratch_ / "link", "the recording " + dump);
+  refused(given, "what the run has read, " + given);
+  // A file that is none of these is replaced.
+  const std::string earlier = scratch_ / "earlier.csv";
+  write_file(earlier, "");
+  run_tool("run_diff", {a, a, "--csv", earlier}, scratch_.path());
+  EXPECT_NE(read_file(earlier), "");
+}
+
 TEST_F(RunDiff, TheNewestRunOfAFolderCounts) {
   ApiResult wrong = passed("Torch.add.0");
   suspicious_error(wrong);
@@ -460,6 +505,11 @@ TEST_F(RunDiff, ACsvOfOneOfSeveralRanksIsTheRunOfThatRankAlone) {
   const Finished ranks = run_tool("run_diff", {rank0, rank1}, scratch.path());
   EXPECT_EQ(ranks.exit_code, 1) << ranks.err;
   EXPECT_THAT(ranks.out, AllOf(HasSubstr("1 new, 1 removed."), HasSubstr("\n  Torch.add.0  pass -> suspicious")));
+  const Finished folders =
+      run_tool("run_diff", {scratch / "ranks/step0/rank0", scratch / "ranks/step0/rank1"}, scratch.path());
+  EXPECT_EQ(folders.exit_code, 1) << folders.err;
+  EXPECT_THAT(folders.out, AllOf(HasSubstr("1 new, 1 removed."), HasSubstr("\n  Torch.add.0  pass -> suspicious"),
+                                 Not(HasSubstr("by status and columns"))));
   // Against a run of that recording alone, whose calls have no rank in front.
   write_run(scratch / "alone", {passed("Torch.add.0"), passed("Torch.exp.0")});
   const Finished alone = run_tool("run_diff", {rank0, scratch / "alone"}, scratch.path());

@@ -115,9 +115,27 @@ def random_array(info):
             report("%s: no range was recorded; all its values are 0." % name)
         return np.zeros(shape, wide)
     limits = torch.finfo(getattr(torch, kind)) if kind in FLOATS else np.iinfo(wide)
+    if kind in FLOATS:
+        low, high = numbers(low, high, limits, name)
     low, high = bound(low, limits, limits.min, name + " Min"), bound(high, limits, limits.max, name + " Max")
     data = low + (high - low) * uniform if math.isfinite(high - low) else low * (1 - uniform) + high * uniform
     return np.asarray(data).astype(wide)
+
+
+def numbers(low, high, limits, name):
+    """What a tensor held that overflowed says nothing of what the call was made for, and numbers at the end of the
+    range would overflow on the side that is less precise alone."""
+    reach = 1.0
+    for value in (low, high):
+        if math.isfinite(value):
+            reach = min(2 * max(reach, abs(value)), limits.max)
+    ends = []
+    for value, instead, which in ((low, -reach, "Min"), (high, reach, "Max")):
+        if not math.isfinite(value):
+            report("%s %s: %r says nothing of the range; %r is taken in its place." % (name, which, value, instead))
+            value = instead
+        ends.append(value)
+    return ends
 
 
 def bound(value, limits, limit, name):

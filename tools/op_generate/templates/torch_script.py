@@ -88,6 +88,22 @@ def load_tensor(path):
         sys.exit("ERROR: load pt file %s failed: %s" % (path, error))
 
 
+def numbers(low, high, limits, name):
+    """What a tensor held that overflowed says nothing of what the call was made for, and numbers at the end of the
+    range would overflow on the side that is less precise alone."""
+    reach = 1.0
+    for value in (low, high):
+        if math.isfinite(value):
+            reach = min(2 * max(reach, abs(value)), limits.max)
+    ends = []
+    for value, instead, which in ((low, -reach, "Min"), (high, reach, "Max")):
+        if not math.isfinite(value):
+            report("%s %s: %r says nothing of the range; %r is taken in its place." % (name, which, value, instead))
+            value = instead
+        ends.append(value)
+    return ends
+
+
 def bound(value, limits, limit, name):
     """A recorded extremum as a number of the dtype; limit is the end of its range that takes its place."""
     if math.isfinite(value) and limits.min <= value <= limits.max:
@@ -125,6 +141,8 @@ def random_tensor(info):
         ends = sorted([int(low) if math.isfinite(low) else 0, int(high) if math.isfinite(high) else 1])
         return torch.randint(ends[0], ends[1] + 1, shape) > 0
     limits = torch.finfo(dtype) if kind in FLOAT_TYPES else torch.iinfo(dtype)
+    if kind in FLOAT_TYPES:
+        low, high = numbers(low, high, limits, name)
     low, high = bound(low, limits, limits.min, name + " Min"), bound(high, limits, limits.max, name + " Max")
     if kind in FLOAT_TYPES:
         data = random_float(shape, dtype, low, high)
