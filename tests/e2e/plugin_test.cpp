@@ -264,6 +264,7 @@ TEST_F(Plugin, ResultsThatTheInterfaceDoesNotAllowAreFailuresToRun) {
       {"endless", "the output is too deep or has too many items"},
       {"gradients", "there are 3 gradients of 1 tensors"},
       {"unknown_status", "there is no status 77"},
+      {"change_input", "it changed its input 0."},
   };
   for (const auto& [fault, reason] : reasons) {
     SCOPED_TRACE(fault);
@@ -272,6 +273,18 @@ TEST_F(Plugin, ResultsThatTheInterfaceDoesNotAllowAreFailuresToRun) {
     ASSERT_EQ(finished.exit_code, 1) << finished.out << finished.err;
     expect_only_relu_skipped("plugin:example does not keep to the plugin interface: ");
     expect_only_relu_skipped(reason);
+  }
+}
+
+TEST_F(Plugin, AChangeOfGradientsThatItIsGivenIsAFailureToRun) {
+  ASSERT_EQ(run_faulty("change_gradient", {"--fail-on", "error"}).exit_code, 1);
+  for (const auto& [name, row] : results()) {
+    if (!is_supported(name)) continue;
+    const bool has_gradient = name.starts_with("Functional.relu.") && (name.back() - '0') % 2 == 0;
+    EXPECT_EQ(row[0], has_gradient ? "SKIP" : "pass") << name;
+    if (has_gradient) {
+      EXPECT_THAT(row.at(2), HasSubstr("it changed its output gradient 0."));
+    }
   }
 }
 
