@@ -294,6 +294,8 @@ TEST_F(Plugin, WhatCannotBeUsedIsRefusedBeforeTheRun) {
       {"describe_crash", " was killed by signal 11 (SIGSEGV) when it was asked what it is"},
       {"describe_leave", " ended with exit code 3 when it was asked what it is"},
       {"no_name", " does not say its name"},
+      {"negative_id", " describes a device with the id -1; ids are numbers from 0 on"},
+      {"same_id", " describes two devices with the id 3"},
       {"refuse", " does not speak version 1 of the plugin interface"},
       {"other_abi", " speaks version 99 of the plugin interface, msrun version 1"},
       {"no_run", " lacks one of the functions describe, open and run"},
@@ -317,7 +319,7 @@ TEST_F(Plugin, WhatCannotBeUsedIsRefusedBeforeTheRun) {
   }
   const Finished other_device = run(PLUGIN_EXAMPLE, {"-d", "0", "5"});
   EXPECT_EQ(other_device.exit_code, 2);
-  EXPECT_THAT(other_device.err, HasSubstr("-d: there is no device 5 of plugin:example; there are 0, 1"));
+  EXPECT_THAT(other_device.err, HasSubstr("-d: there is no device 5 of plugin:example; its ids are 0, 1"));
   EXPECT_FALSE(fs::exists(scratch_ / "out"));
 }
 

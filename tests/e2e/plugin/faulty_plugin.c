@@ -197,6 +197,15 @@ static msrun_status faulty_describe(msrun_description* description, char* error,
   description->settings = &setting;
   if (fault_is("no_name")) description->name = NULL;
   if (fault_is("accelerator")) description->is_accelerator = 1;
+  static msrun_device_info devices[2];
+  if (fault_is("negative_id") || fault_is("same_id")) {
+    for (int i = 0; i < 2; ++i) {
+      devices[i] = description->devices[0];
+      devices[i].id = fault_is("negative_id") ? i - 1 : 3;
+    }
+    description->devices = devices;
+    description->device_count = 2;
+  }
   return status;
 }
 
