@@ -430,6 +430,37 @@ TEST(ApiPrecisionCompareInputs, NumbersThatCannotBeReadAreTold) {
   }
 }
 
+TEST(ApiPrecisionCompareInputs, OfWhichNoOutputCanBeJudgedAreNoSuccess) {
+  const TemporaryDirectory scratch;
+  // A decimal comma in every number.
+  const auto with_commas = [](std::string text) {
+    std::string changed;
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '"') quoted = !quoted;
+      const bool in_number = i > 0 && i + 1 < text.size() && text[i] == '.' && std::isdigit(text[i - 1]) != 0 &&
+                             std::isdigit(text[i + 1]) != 0 && !quoted;
+      changed += in_number ? '#' : text[i];
+    }
+    return changed;
+  };
+  const Finished run = one_changed(scratch, [&](std::string& text) { text = with_commas(text); });
+  EXPECT_EQ(run.exit_code, 1) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("Nothing was compared: every output that both files have is SKIP"));
+}
+
+TEST(ApiPrecisionCompareInputs, LinesMayEndWithCarriageReturns) {
+  const TemporaryDirectory scratch;
+  const Finished run = one_changed(scratch, [](std::string& text) {
+    std::erase(text, '\r');
+    std::ranges::replace(text, '\n', '\r');
+  });
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  const Finished usual = one_changed(scratch, [](std::string&) {});
+  const auto counts = [](const Finished& finished) { return finished.out.substr(0, finished.out.find("Result:")); };
+  EXPECT_EQ(counts(run), counts(usual));
+}
+
 TEST(ApiPrecisionCompareInputs, OtherSeparatorsAreNamed) {
   const TemporaryDirectory scratch;
   for (const auto& [separator, name] : {std::pair(';', "semicolons"), {'\t', "tabs"}}) {
