@@ -42,8 +42,10 @@ struct OwnJournal {
 // How a session ended.
 struct SessionEnd {
   RunEnd end = RunEnd::no_devices;
+  // So many calls are failures as --max-failures says, which may be known only when the run is complete.
+  bool enough_failures = false;
   // Why it was stopped early by an error of the system, a full disk for example; then end says nothing.
-  std::string failure;
+  std::string failure{};
 
   bool complete() const { return failure.empty() && end == RunEnd::complete; }
 };

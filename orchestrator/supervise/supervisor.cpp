@@ -267,7 +267,7 @@ void Supervisor::request_stop() { control_.stop.store(1); }
 
 // Failures of an earlier run do not count: who continues it wants to get further.
 void Supervisor::stop_after_failures() {
-  if (options_.max_failures == 0 || run_.enough_failures || stopping()) return;
+  if (options_.max_failures == 0 || run_.enough_failures) return;
   const std::uint64_t failures = failures_of(results_.summary().counts()) - run_.earlier_failures;
   if (failures < options_.max_failures) return;
   run_.enough_failures = true;
@@ -280,6 +280,11 @@ void Supervisor::stop_after_failures() {
 
 bool Supervisor::stopping() const { return control_.stop.load() != 0; }
 
+  if (results_.done() == run_.total) {
+    spdlog::warn("{} calls are suspicious or failed to run (--max-failures {}).", failures, options_.max_failures);
+    return;
+  }
+  if (stopping()) return;
 void Supervisor::kill_runners() {
   request_stop();
   for (Runner& runner : runners_) {

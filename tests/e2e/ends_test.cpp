@@ -251,6 +251,16 @@ TEST_F(Ends, MaxFailuresStopsARunThatCanBeContinued) {
   EXPECT_EQ(read_file(result()), whole);
 }
 
+// Whether the run had finished by the time that the last of so many failures was known is a matter of chance.
+TEST_F(Ends, MaxFailuresIsMetByARunThatHasFinishedToo) {
+  const Finished run = check({"--only", "Torch.matmul.0", "--sim-fault", "*=scale=2", "--max-failures", "1"});
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_THAT(run.out + run.err, HasSubstr("1 calls are suspicious or failed to run (--max-failures 1)."));
+  EXPECT_THAT(run.out, Not(HasSubstr("Continue it with: ")));
+  // What an earlier run has found is no failure of this one.
+  EXPECT_EQ(msrun({"-csv_path", result(), "--max-failures", "1"}, scratch_.path()).exit_code, 0);
+}
+
 TEST_F(Ends, DryRunOfAPartIsOfThatPart) {
   std::uint64_t calls = 0;
   for (const char* part : {"1/3", "2/3", "3/3"}) {
