@@ -101,6 +101,7 @@ int Session::run() {
 }
 
 int Session::close_dry_run() {
+  job_.check_files(state_);
   const int said = say_what_would_run(state_, out_);
   const HeldSignals held;
   const int code = finish_output(code_without_calls_.value_or(said));

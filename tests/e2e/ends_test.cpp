@@ -284,6 +284,32 @@ TEST_F(Ends, ADryRunThatCannotBePrintedIsNoSuccess) {
   }
 }
 
+// What the run itself would refuse at its start.
+TEST_F(Ends, DryRunRefusesOutputThatCannotBeUsed) {
+  const std::string file = scratch_.write("file", "");
+  const auto dry = [&](const std::string& to) {
+    return msrun({"-api_info", dump("llama_fp32"), "-o", to, "--dry-run"}, scratch_.path());
+  };
+  for (const std::string& to : {file, file + "/below"}) {
+    const Finished run = dry(to);
+    EXPECT_EQ(run.exit_code, 2) << to << run.out;
+    const Finished real = msrun({"-api_info", dump("llama_fp32"), "-o", to}, scratch_.path());
+    EXPECT_EQ(real.err, run.err);
+  }
+  EXPECT_EQ(dry(scratch_ / "not" / "there").exit_code, 0);
+  EXPECT_FALSE(fs::exists(scratch_ / "not"));
+}
+
+TEST_F(Ends, DryRunSaysThatTheTensorsAreNotThere) {
+  fs::create_directories(scratch_ / "alone");
+  fs::copy_file(fs::path(test_data()) / "opinfo_sample" / "nn_activation" / "dump.json",
+                scratch_ / "alone" / "dump.json");
+  const Finished run = check({"--dry-run", "--backend", "recorded"}, scratch_ / "alone" / "dump.json");
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("Would run 0 calls"), HasSubstr("Cannot be checked: "),
+                             HasSubstr("There is no directory " + (scratch_ / "alone" / "dump_tensor_data").string())));
+}
+
 TEST_F(Ends, DryRunSaysWhatWouldRunAndWritesNothing) {
   const std::map<std::string, std::string> before = snapshot(scratch_.path());
   const Finished run = check({"--dry-run"}, dump("llama_bf16"));
