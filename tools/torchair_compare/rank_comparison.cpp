@@ -138,8 +138,8 @@ class RankComparison {
                             std::to_string(tensors) + " are in " + whose + " alone");
       ++count;
     };
-    name(result.mine_alone, "the dump to compare", unmatched_.missing_golden);
-    name(result.golden_alone, "the golden dump", unmatched_.golden_alone);
+    name(result.mine_alone, "the dump to compare", with_more_.mine);
+    name(result.golden_alone, "the golden dump", with_more_.golden);
   }
 
   using Work = OrderedWork<OpTask, OpResult>;
@@ -194,6 +194,8 @@ class RankComparison {
       planner.name_golden_alone(*data);
     }
     work.finish();
+    unmatched_.missing_golden += std::exchange(with_more_.mine, 0);
+    unmatched_.golden_alone += std::exchange(with_more_.golden, 0);
     for (std::size_t i = 0; i < dumped.size(); ++i) {
       if (dumped[i]) continue;
       ++unmatched_.not_dumped;
@@ -326,6 +328,11 @@ class RankComparison {
   Messages& messages_;
   Report report_;
   Unmatched unmatched_;
+  // Operators with more tensors on one side; apart from unmatched_ because threads count them while others are planned.
+  struct {
+    std::uint64_t mine = 0;
+    std::uint64_t golden = 0;
+  } with_more_;
   std::atomic<std::uint64_t> bytes_read_ = 0;
   std::atomic<std::uint64_t> tokens_begun_ = 0;
   std::uint64_t tokens_ = 0;  // of all graphs; set before the threads start
