@@ -44,7 +44,7 @@ void note_mismatch(const TensorSpec& spec, const std::string& file, const Tensor
   const bool same_shape =
       std::equal(spec.shape.begin(), spec.shape.end(), tensor.shape().begin(), tensor.shape().end());
   if (parse_dtype(spec.dtype) == tensor.dtype() && same_shape) return;
-  notes.push_back("The file " + file + " holds " + std::string(torch_name(tensor.dtype())) + " " +
+  notes.push_back(std::string(file_note) + file + " holds " + std::string(torch_name(tensor.dtype())) + " " +
                   tuple_text(tensor.shape()) + ", the dump says " + spec.dtype + " " + tuple_text(spec.shape) + ".");
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/api/api_call.h"
@@ -39,6 +40,8 @@ struct BackwardPlan {
 };
 BackwardPlan plan_backward(const ApiCall& call, const OperatorTraits& traits);
 
+inline constexpr std::string_view file_note = "The file ";
+
 struct MaterialisedCall {
   std::string name;
   ApiName parts;
@@ -67,7 +70,8 @@ struct MaterialisedCall {
   std::optional<RecordedResult> recorded;
   // Recorded gradients are those of the positional tensors, one each and in their order.
   bool gradients_by_argument = false;
-  // What is odd about the tensor files, though they could be read; one sentence each.
+  // What is odd about the tensor files, though they could be read; one sentence each, with file_note in front where a
+  // file holds something else than the dump says.
   std::vector<std::string> notes;
 };
 

@@ -9,6 +9,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/io/stored/tensor_file.h"
+#include "kernels/tensor/mindspore_dtype.h"
 
 namespace msrun {
 namespace {
@@ -33,8 +34,9 @@ double bound(double recorded, double infinity) {
 
 class MindSporeBuilder {
  public:
-  explicit MindSporeBuilder(const MaterialiseOptions& options)
-      : options_(options), reads_files_(!options.data_root.empty()) {}
+  // notes outlive the builder.
+  MindSporeBuilder(const MaterialiseOptions& options, std::vector<std::string>& notes)
+      : options_(options), notes_(notes), reads_files_(!options.data_root.empty()) {}
 
   Value build(const Value& tree) const {
     return transform_leaves(tree, [&](const Value& leaf) -> Value {
@@ -76,10 +78,24 @@ class MindSporeBuilder {
     std::error_code error;
     if (!std::filesystem::exists(path, error))
       throw SkipError(no_such_mindspore_file + path.lexically_normal().string());
-    return read_tensor_file(path.string()).to(dtype);
+    const Tensor tensor = read_tensor_file(path.string());
+    note_mismatch(spec, dtype, tensor);
+    return tensor.to(dtype);
+  }
+
+  // The file wins over the dump, but one that holds something else may be the file of another call. NumPy has no
+  // bfloat16: the recorder writes it as float32.
+  void note_mismatch(const TensorSpec& spec, DType dtype, const Tensor& tensor) const {
+    const bool same_dtype = tensor.dtype() == dtype || (dtype == DType::bfloat16 && tensor.dtype() == DType::float32);
+    const bool same_shape = std::ranges::equal(spec.shape, tensor.shape());
+    if (same_dtype && same_shape) return;
+    notes_.push_back(std::string(file_note) + spec.file() + " holds " + std::string(mindspore_name(tensor.dtype())) +
+                     " " + tuple_text(tensor.shape()) + ", the dump says " + std::string(mindspore_name(dtype)) + " " +
+                     tuple_text(spec.shape) + ".");
   }
 
   const MaterialiseOptions& options_;
+  std::vector<std::string>& notes_;
   bool reads_files_;
 };
 
@@ -142,7 +158,7 @@ MaterialisedCall materialise_mindspore(const ApiCall& call, const MaterialiseOpt
   result.autocast = false;
   result.hf32 = false;
   result.gradients_by_argument = true;
-  const MindSporeBuilder builder(options);
+  const MindSporeBuilder builder(options, result.notes);
   for (const Value& arg : call.args) result.args.push_back(builder.build(arg));
   for (const auto& [key, value] : call.kwargs) result.kwargs.emplace_back(key, builder.build(value));
   for (const Value& arg : result.args) add_flags(arg, true, result.requires_grad);

@@ -72,14 +72,19 @@ void AttForm::check(const Options& options, const Config& config) const {
   check_json_file(options.backward);
 }
 
-void AttForm::prepare(const Options& options) const {
+void AttForm::check_output(const Options& options) const {
   const RunFiles files = run_files(out_directory(options), "");
   constexpr const char* way_out = " or use a new dump path";
   refuse_taken(files.result, way_out);
   refuse_taken(files.details, way_out);
   if (!is_there(files.directory)) throw UserError("[Errno 2] No such file or directory: '" + files.result + "'");
+  check_output_directory(files.directory);
+}
+
+void AttForm::prepare(const Options& options) const {
+  check_output(options);
   // Proves that files can be made in it.
-  prepare_output_directory(files.directory);
+  prepare_output_directory(run_files(out_directory(options), "").directory);
 }
 
 RunFiles AttForm::fresh_files(const Options& options, const std::function<bool(const RunFiles& files)>& claim) const {

@@ -13,6 +13,7 @@ class AttForm final : public RunForm {
 
   const char* title() const override { return "UT test"; }
   void check(const Options& options, const Config& config) const override;
+  void check_output(const Options& options) const override;
   void prepare(const Options& options) const override;
   RunFiles fresh_files(const Options& options, const std::function<bool(const RunFiles& files)>& claim) const override;
   std::string error_data_place(const Config& config, const RunFiles& files) const override;

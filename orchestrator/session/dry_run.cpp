@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -66,16 +67,36 @@ std::string dtype_of(const ApiCall& call) {
   return dtype.empty() ? "none" : dtype;
 }
 
+// The directory in which the tensors of the recordings lie, if no such directory is there; else empty. Of several ranks
+// that of the first, if none is there.
+std::string missing_data_root(const SupervisorOptions& supervision) {
+  std::vector<std::filesystem::path> roots;
+  if (!supervision.check.materialise.data_root.empty()) roots.push_back(supervision.check.materialise.data_root);
+  for (const RankPlace& rank : supervision.ranks) {
+    if (!rank.data_root.empty()) roots.push_back(rank.data_root);
+  }
+  const auto is_there = [](const std::filesystem::path& root) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(root, ignored);
+  };
+  return roots.empty() || std::ranges::any_of(roots, is_there) ? "" : roots.front().string();
+}
+
 // Why the arguments of a call cannot be made, as far as the plan tells: what is in files is not read. Empty if they
-// may.
-std::string refusal_of(const ApiCall& call) {
+// may. missing_root: missing_data_root().
+std::string refusal_of(const ApiCall& call, const std::string& missing_root) {
   std::string reason;
   const auto look = [&](const Value& leaf) {
     if (!reason.empty()) return;
     if (const auto* unsupported = leaf.get<Unsupported>()) reason = unsupported->reason;
     const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
-    if (spec == nullptr || !(*spec)->file().empty()) return;
+    if (spec == nullptr) return;
     const TensorSpec& tensor = **spec;
+    if (!tensor.file().empty()) {
+      const bool is_below = !std::filesystem::path(tensor.file()).is_absolute();
+      if (is_below && !missing_root.empty()) reason = "There is no directory " + missing_root + " with its tensors.";
+      return;
+    }
     const std::optional<DType> dtype = parse_dtype(tensor.dtype);
     const bool is_ranged = (tensor.min || tensor.min_finite) && (tensor.max || tensor.max_finite);
     if (!dtype) {
@@ -98,6 +119,7 @@ WouldRun what_would_run(const SessionState& session) {
   const auto devices = static_cast<double>(session.options.devices.size());
   // As in a runner. Nothing else happens in this process from here on.
   keep_freed_memory(supervision.memory_budget, static_cast<std::uint32_t>(would.processors));
+  const std::string missing_root = missing_data_root(supervision);
   const Forecast forecast(measured_slowness(would.processors));
   std::vector<std::uint64_t> memory;
   for (std::uint32_t task = 0; task < session.plan.size(); ++task) {
@@ -106,7 +128,8 @@ WouldRun what_would_run(const SessionState& session) {
     const PlanRecord& record = plan.tasks[task];
     const std::string name(plan.name(task));
     const ApiCall call = record.skip_size > 0 ? ApiCall() : planned_call(plan, task);
-    const std::string skip = record.skip_size > 0 ? std::string(plan.skip_reason(task)) : refusal_of(call);
+    const std::string skip =
+        record.skip_size > 0 ? std::string(plan.skip_reason(task)) : refusal_of(call, missing_root);
     if (!skip.empty()) {
       Skipped& skipped = would.skipped[skip];
       if (skipped.calls++ == 0) skipped.first = name;

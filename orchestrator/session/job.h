@@ -42,8 +42,10 @@ struct OwnJournal {
 // How a session ended.
 struct SessionEnd {
   RunEnd end = RunEnd::no_devices;
+  // So many calls are failures as --max-failures says, which may be known only when the run is complete.
+  bool enough_failures = false;
   // Why it was stopped early by an error of the system, a full disk for example; then end says nothing.
-  std::string failure;
+  std::string failure{};
 
   bool complete() const { return failure.empty() && end == RunEnd::complete; }
 };
@@ -66,6 +68,8 @@ class Job {
   virtual void select(const Options& options, PlanOptions& plan_options) const = 0;
   // Says in the log what is odd about the plan.
   virtual void inspect(const SessionState& /*session*/) const {}
+  // In place of all that follows, where nothing is to be run: throws what choose_files() would, and makes nothing.
+  virtual void check_files(const SessionState& session) const = 0;
   // Chooses the files for the results and makes their directory. Nothing of them is written yet.
   virtual void choose_files(const SessionState& session) = 0;
   // In place of all that follows, for a run that has found no call to check: what is told in files of a run is told of

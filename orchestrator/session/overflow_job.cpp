@@ -29,6 +29,10 @@ void OverflowJob::select(const Options& options, PlanOptions& plan_options) cons
   plan_options.forward_only = !form_ || options.backward.empty();
 }
 
+void OverflowJob::check_files(const SessionState& session) const {
+  if (session.options.out_path_given) check_output_directory(session.options.out_path);
+}
+
 void OverflowJob::choose_files(const SessionState& session) {
   const Options& options = session.options;
   if (options.out_path_given) prepare_output_directory(options.out_path);

@@ -18,6 +18,7 @@ class OverflowJob final : public Job {
   const char* title() const override { return form_ ? form_->title() : "overflow check"; }
   void configure(const Options& options) override;
   void select(const Options& options, PlanOptions& plan_options) const override;
+  void check_files(const SessionState& session) const override;
   void choose_files(const SessionState& session) override;
   ResultStore& open(const SessionState& session) override;
   ProgressView& view() override { return *report_; }

@@ -129,6 +129,12 @@ void PreCheckJob::inspect(const SessionState& session) const {
   }
 }
 
+void PreCheckJob::check_files(const SessionState& session) const {
+  const Options& options = session.options;
+  check_junit_apart(session, resumed_ ? resumed_run_files(options.csv_path) : RunFiles());
+  if (!resumed_) form_->check_output(options);
+}
+
 void PreCheckJob::choose_files(const SessionState& session) {
   const Options& options = session.options;
   if (resumed_) files_ = resumed_run_files(options.csv_path);

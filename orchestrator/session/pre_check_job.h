@@ -23,6 +23,7 @@ class PreCheckJob final : public Job {
   void configure(const Options& options) override;
   void select(const Options& options, PlanOptions& plan_options) const override;
   void inspect(const SessionState& session) const override;
+  void check_files(const SessionState& session) const override;
   void choose_files(const SessionState& session) override;
   void finish_without_calls() override;
   ResultStore& open(const SessionState& session) override;

@@ -7,6 +7,8 @@
 
 namespace msrun {
 
+void RunForm::check_output(const Options& options) const { check_output_directory(options.out_path); }
+
 void RunForm::prepare(const Options& options) const { prepare_output_directory(options.out_path); }
 
 RunFiles RunForm::fresh_files(const Options& options, const std::function<bool(const RunFiles& files)>& claim) const {

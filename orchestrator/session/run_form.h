@@ -26,6 +26,8 @@ class RunForm {
   virtual const char* title() const { return "acc_check test"; }
   // Before anything is read: throws UserError for what this form refuses.
   virtual void check(const Options& /*options*/, const Config& /*config*/) const {}
+  // Throws what prepare() would, and makes nothing.
+  virtual void check_output(const Options& options) const;
   // Makes or finds the directory of a fresh run, and names its files: claim() makes them the run's own, and is asked
   // for other names while it cannot. Throws UserError.
   virtual void prepare(const Options& options) const;

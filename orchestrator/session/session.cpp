@@ -101,6 +101,7 @@ int Session::run() {
 }
 
 int Session::close_dry_run() {
+  job_.check_files(state_);
   const int said = say_what_would_run(state_, out_);
   const HeldSignals held;
   const int code = finish_output(code_without_calls_.value_or(said));
@@ -149,16 +150,16 @@ SessionEnd Session::run_supervisor(ResultStore& results) {
     const RunEnd end = state_.options.steal ? steal(run, results, supervision)
                                             : supervise_share(run, results, supervision, interrupted);
     job_.finish(end == RunEnd::complete);
-    return {end, {}};
+    return {end, run.enough_failures, {}};
   } catch (const journal::WriteError& error) {
-    return {{}, error.what()};
+    return {.failure = error.what()};
   } catch (const WriteError& error) {
-    return {{}, error.what()};
+    return {.failure = error.what()};
   } catch (const std::system_error& error) {
     // No process could be started, or no memory or descriptor was left for it.
-    return {{}, error.what()};
+    return {.failure = error.what()};
   } catch (const std::bad_alloc&) {
-    return {{}, "Not enough memory to go on; what is finished is kept."};
+    return {.failure = "Not enough memory to go on; what is finished is kept."};
   }
 }
 
@@ -269,7 +270,7 @@ bool Session::is_empty() const { return job_.checked() == 0 && !is_part(state_.o
 int Session::close(const ResultStore& results, const SessionEnd& end) {
   int code = exit_incomplete;
   if (end.complete()) {
-    const bool fails = is_empty() || job_.fails(state_.options.fail_on);
+    const bool fails = is_empty() || end.enough_failures || job_.fails(state_.options.fail_on);
     code = fails ? exit_fail_on : exit_completed;
   } else if (end.failure.empty() && end.end == RunEnd::enough_failures) {
     code = exit_fail_on;

@@ -1,6 +1,7 @@
 #include "orchestrator/supervise/supervisor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <exception>
 
@@ -155,6 +156,13 @@ void Supervisor::watch_over(Runner& runner, double seconds) {
   if (clock.silent() > silence) return end(Ended::stopped_from_outside, silence);
   runner.timed_out = limits_.exceeded(clock, runner.process.device());
   if (!runner.timed_out.empty()) return end(Ended::call_over_time, limits_.of(runner.timed_out.front()));
+  if (clock.starting() > options_.slow_opening && !runner.opening_told) {
+    runner.opening_told = true;
+    const double limit = limits_.starting();
+    spdlog::warn("Device {} has been opened for {:.0f} s and is not ready yet{}.", runner.process.device(),
+                 clock.starting(),
+                 std::isinf(limit) ? "" : "; it is ended after " + std::to_string(std::lround(limit)) + " s");
+  }
   if (clock.starting() > limits_.starting()) return end(Ended::not_started, limits_.starting());
   if (clock.idle() > limits_.idle()) {
     spdlog::warn("The runner of device {} had nothing left to do and did not end within {:.0f} s; it is ended.",
@@ -196,6 +204,7 @@ void Supervisor::start_runner(Runner& runner) {
   Retries::Batch batch = runner.lane->retries.next();
   runner.ended = Ended::not_by_us;
   runner.timed_out.clear();
+  runner.opening_told = false;
   runner.given = std::move(batch.tasks);
   runner.alone = batch.alone;
   runner.process.start([&] { run_as_child(runner); });
@@ -267,10 +276,15 @@ void Supervisor::request_stop() { control_.stop.store(1); }
 
 // Failures of an earlier run do not count: who continues it wants to get further.
 void Supervisor::stop_after_failures() {
-  if (options_.max_failures == 0 || run_.enough_failures || stopping()) return;
+  if (options_.max_failures == 0 || run_.enough_failures) return;
   const std::uint64_t failures = failures_of(results_.summary().counts()) - run_.earlier_failures;
   if (failures < options_.max_failures) return;
   run_.enough_failures = true;
+  if (results_.done() == run_.total) {
+    spdlog::warn("{} calls are suspicious or failed to run (--max-failures {}).", failures, options_.max_failures);
+    return;
+  }
+  if (stopping()) return;
   request_stop();
   spdlog::warn(
       "Stopping: {} calls are suspicious or failed to run (--max-failures {}); calls that are running are "

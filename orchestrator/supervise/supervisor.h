@@ -30,6 +30,7 @@ struct SupervisorOptions {
   std::vector<std::size_t> threads;  // per device, in the order of devices
   // Seconds for one call, 0 for no limit; unset: by its cost, at least five minutes.
   std::optional<double> task_timeout;
+  double slow_opening = 20;               // seconds for which a device is opened before that is said
   std::uint32_t retries = 2;              // after the first attempt; the last one runs alone
   std::uint32_t max_device_failures = 3;  // deaths of a runner that was on no task, before its device is given up
   std::uint64_t memory_budget = 0;        // bytes
@@ -92,6 +93,7 @@ class Supervisor {
     std::vector<std::uint32_t> given{};  // items to run again, at its start
     bool alone = false;                  // with these
     Ended ended = Ended::not_by_us;
+    bool opening_told = false;               // that its device takes long to be opened
     double limit = 0;                        // seconds that it was over
     std::vector<std::uint32_t> timed_out{};  // calls, of one that was ended for them
   };

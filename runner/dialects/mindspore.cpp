@@ -85,12 +85,22 @@ bool was_compared(const std::vector<DetailsRow>& rows) {
   return std::ranges::any_of(rows, [](const DetailsRow& row) { return row.status != Status::skip; });
 }
 
+// That a file holds something else than its dump says; empty if nothing is said of it.
+std::string_view file_note_of(std::string_view message) {
+  const std::size_t at = message.starts_with(file_note) ? 0 : message.find("\n" + std::string(file_note));
+  if (at == std::string_view::npos) return {};
+  const std::string_view line = message.substr(at == 0 ? 0 : at + 1);
+  return line.substr(0, line.find('\n'));
+}
+
 // Upstream's text for an error; for a pass also why it is suspicious all the same, which upstream has no words for, and
-// what was not compared.
+// what was not compared; for each what is odd about the files.
 std::string message_of(const DetailsRow& row) {
   const bool is_quiet = row.status == Status::pass && (row.beyond_rounding || !uneven_results_line(row).empty());
   std::string text = is_quiet ? row.message : std::string(first_line_of(row.message));
   while (text.ends_with('\n')) text.pop_back();
+  const std::string note(file_note_of(row.message));
+  if (text.find(note) == std::string::npos) text += (text.empty() || text.ends_with(' ') ? "" : " ") + note;
   return text.substr(std::min(text.find_first_not_of('\n'), text.size()));
 }
 

@@ -59,7 +59,7 @@ void require_devices(const Hello& hello, const WorkerOptions& options, const std
   for (const int id : ids) {
     if (std::ranges::find(hello.devices, id, &ListedDevice::id) != hello.devices.end()) continue;
     throw UserError("-d: there is no device " + std::to_string(id) + " of " + options.backend() + "; " +
-                    (there.empty() ? "there is none at all" : "there are " + there));
+                    (there.empty() ? "there is none at all" : "its ids are " + there));
   }
 }
 

@@ -254,6 +254,16 @@ TEST_F(Ends, MaxFailuresStopsARunThatCanBeContinued) {
   EXPECT_EQ(read_file(result()), whole);
 }
 
+// Whether the run had finished by the time that the last of so many failures was known is a matter of chance.
+TEST_F(Ends, MaxFailuresIsMetByARunThatHasFinishedToo) {
+  const Finished run = check({"--only", "Torch.matmul.0", "--sim-fault", "*=scale=2", "--max-failures", "1"});
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_THAT(run.out + run.err, HasSubstr("1 calls are suspicious or failed to run (--max-failures 1)."));
+  EXPECT_THAT(run.out, Not(HasSubstr("Continue it with: ")));
+  // What an earlier run has found is no failure of this one.
+  EXPECT_EQ(msrun({"-csv_path", result(), "--max-failures", "1"}, scratch_.path()).exit_code, 0);
+}
+
 TEST_F(Ends, DryRunOfAPartIsOfThatPart) {
   std::uint64_t calls = 0;
   for (const char* part : {"1/3", "2/3", "3/3"}) {
@@ -275,6 +285,32 @@ TEST_F(Ends, ADryRunThatCannotBePrintedIsNoSuccess) {
     EXPECT_EQ(run.wait(60), 2) << run.err();
     EXPECT_THAT(run.err(), HasSubstr("could not be written (No space left on device)"));
   }
+}
+
+// What the run itself would refuse at its start.
+TEST_F(Ends, DryRunRefusesOutputThatCannotBeUsed) {
+  const std::string file = scratch_.write("file", "");
+  const auto dry = [&](const std::string& to) {
+    return msrun({"-api_info", dump("llama_fp32"), "-o", to, "--dry-run"}, scratch_.path());
+  };
+  for (const std::string& to : {file, file + "/below"}) {
+    const Finished run = dry(to);
+    EXPECT_EQ(run.exit_code, 2) << to << run.out;
+    const Finished real = msrun({"-api_info", dump("llama_fp32"), "-o", to}, scratch_.path());
+    EXPECT_EQ(real.err, run.err);
+  }
+  EXPECT_EQ(dry(scratch_ / "not" / "there").exit_code, 0);
+  EXPECT_FALSE(fs::exists(scratch_ / "not"));
+}
+
+TEST_F(Ends, DryRunSaysThatTheTensorsAreNotThere) {
+  fs::create_directories(scratch_ / "alone");
+  fs::copy_file(fs::path(test_data()) / "opinfo_sample" / "nn_activation" / "dump.json",
+                scratch_ / "alone" / "dump.json");
+  const Finished run = check({"--dry-run", "--backend", "recorded"}, scratch_ / "alone" / "dump.json");
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("Would run 0 calls"), HasSubstr("Cannot be checked: "),
+                             HasSubstr("There is no directory " + (scratch_ / "alone" / "dump_tensor_data").string())));
 }
 
 TEST_F(Ends, DryRunSaysWhatWouldRunAndWritesNothing) {

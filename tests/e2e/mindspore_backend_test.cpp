@@ -290,7 +290,7 @@ TEST_F(MindSporeBackend, DevicesAreListedAndChecked) {
   };
   const Finished refused = on("5");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("there is no device 5 of mindspore:npu; there are 0, 1"));
+  EXPECT_THAT(refused.err, HasSubstr("there is no device 5 of mindspore:npu; its ids are 0, 1"));
   const Finished finished = on("1");
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   expect_relu("pass", "");

@@ -316,6 +316,27 @@ TEST_F(MindSporeRun, NamesTheFileThatIsMissing) {
   EXPECT_THAT(journal.out, HasSubstr("dump_tensor_data/Mint.exp.0.forward.input.0.npy"));
 }
 
+// The file counts, but may be that of another call.
+TEST_F(MindSporeRun, SaysOfAFileThatItIsNotWhatTheDumpSays) {
+  const fs::path folder = scratch_ / "mismatch";
+  fs::create_directories(folder / "dump_tensor_data");
+  const Folder files(folder / "dump_tensor_data");
+  const auto recorded = [](const std::string& name) {
+    return tensor("Float32", "[2,3]", unit_range + R"(,"data_name":")" + name + "\"");
+  };
+  write_npy(files, "a.npy", Tensor::full(DType::float32, std::vector<std::int64_t>{2, 3}, -1));
+  write_npy(files, "b.npy", Tensor::full(DType::float64, std::vector<std::int64_t>{3, 2}, 1));
+  write_file(folder / "dump.json",
+             R"({"task":"tensor","level":"L1","framework":"mindspore","dump_data_dir":"./dump_tensor_data","data":{)"
+             R"("Mint.abs.0.forward":{"input_args":[)" +
+                 recorded("a.npy") + R"(],"input_kwargs":{},"output":[)" + recorded("b.npy") + "]}}}");
+  const std::string dump_path = folder / "dump.json";
+  const auto rows = details(dump_path, {"--backend", "recorded"});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_THAT(rows[0], HasSubstr("|pass|The file b.npy holds Float64 (3, 2), the dump says Float32 (2, 3)."));
+  EXPECT_THAT(details(dump_path, {"--backend", "recorded", "--compat", "msprobe"}).at(0), Not(HasSubstr("b.npy")));
+}
+
 // What changes nothing is said, for recordings of either framework.
 TEST_F(MindSporeRun, TellsOfOptionsForAnotherFramework) {
   const std::string theirs = dump("cnn_fp32");

@@ -264,6 +264,7 @@ TEST_F(Plugin, ResultsThatTheInterfaceDoesNotAllowAreFailuresToRun) {
       {"endless", "the output is too deep or has too many items"},
       {"gradients", "there are 3 gradients of 1 tensors"},
       {"unknown_status", "there is no status 77"},
+      {"change_input", "it changed its input 0."},
   };
   for (const auto& [fault, reason] : reasons) {
     SCOPED_TRACE(fault);
@@ -275,12 +276,26 @@ TEST_F(Plugin, ResultsThatTheInterfaceDoesNotAllowAreFailuresToRun) {
   }
 }
 
+TEST_F(Plugin, AChangeOfGradientsThatItIsGivenIsAFailureToRun) {
+  ASSERT_EQ(run_faulty("change_gradient", {"--fail-on", "error"}).exit_code, 1);
+  for (const auto& [name, row] : results()) {
+    if (!is_supported(name)) continue;
+    const bool has_gradient = name.starts_with("Functional.relu.") && (name.back() - '0') % 2 == 0;
+    EXPECT_EQ(row[0], has_gradient ? "SKIP" : "pass") << name;
+    if (has_gradient) {
+      EXPECT_THAT(row.at(2), HasSubstr("it changed its output gradient 0."));
+    }
+  }
+}
+
 TEST_F(Plugin, WhatCannotBeUsedIsRefusedBeforeTheRun) {
   const std::map<std::string, std::string> reasons{
       {"describe", ": no card is plugged in"},
       {"describe_crash", " was killed by signal 11 (SIGSEGV) when it was asked what it is"},
       {"describe_leave", " ended with exit code 3 when it was asked what it is"},
       {"no_name", " does not say its name"},
+      {"negative_id", " describes a device with the id -1; ids are numbers from 0 on"},
+      {"same_id", " describes two devices with the id 3"},
       {"refuse", " does not speak version 1 of the plugin interface"},
       {"other_abi", " speaks version 99 of the plugin interface, msrun version 1"},
       {"no_run", " lacks one of the functions describe, open and run"},
@@ -304,7 +319,7 @@ TEST_F(Plugin, WhatCannotBeUsedIsRefusedBeforeTheRun) {
   }
   const Finished other_device = run(PLUGIN_EXAMPLE, {"-d", "0", "5"});
   EXPECT_EQ(other_device.exit_code, 2);
-  EXPECT_THAT(other_device.err, HasSubstr("-d: there is no device 5 of plugin:example; there are 0, 1"));
+  EXPECT_THAT(other_device.err, HasSubstr("-d: there is no device 5 of plugin:example; its ids are 0, 1"));
   EXPECT_FALSE(fs::exists(scratch_ / "out"));
 }
 

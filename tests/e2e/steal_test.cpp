@@ -307,7 +307,7 @@ TEST_F(Steal, BeginsNoLeaseAfterSoManyFailures) {
   };
   EXPECT_EQ(check("1").exit_code, 1);
   EXPECT_EQ(leases("done").size(), 1U);
-  EXPECT_EQ(check("2").exit_code, 0);
+  EXPECT_EQ(check("2").exit_code, 1);
   EXPECT_EQ(leases("done").size(), 2U);
 }
 

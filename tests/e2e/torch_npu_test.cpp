@@ -107,7 +107,7 @@ TEST_F(FakeNpu, MemoryIsGivenBackWhenThereIsNone) {
 TEST_F(FakeNpu, DevicesAreCheckedBeforeTheRun) {
   const Finished finished = run({"-d", "0", "5"});
   EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_THAT(finished.err, HasSubstr("there is no device 5 of torch:npu; there are 0, 1"));
+  EXPECT_THAT(finished.err, HasSubstr("there is no device 5 of torch:npu; its ids are 0, 1"));
   EXPECT_FALSE(fs::exists(scratch_ / "out"));
 }
 

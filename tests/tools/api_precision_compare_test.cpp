@@ -307,7 +307,7 @@ TEST(ApiPrecisionCompareInputs, AreComparedByTheJournals) {
   EXPECT_THAT(input_differences(npu, golden("gpu_details.csv")), IsEmpty());
 
   const Finished done = run_tool("api_precision_compare", arguments(npu, other, scratch / "out"), scratch.path());
-  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_EQ(done.exit_code, 1);  // all are SKIP
   EXPECT_THAT(done.err, HasSubstr("did not have the same inputs"));
   EXPECT_THAT(run_tool("api_precision_compare", arguments(npu, same, scratch / "out"), scratch.path()).err,
               Not(HasSubstr("inputs")));
@@ -428,6 +428,31 @@ TEST(ApiPrecisionCompareInputs, NumbersThatCannotBeReadAreTold) {
                 HasSubstr("2 outputs have values that are no numbers, so that what needs these is SKIP; the first is "))
         << word;
   }
+}
+
+TEST(ApiPrecisionCompareInputs, OfWhichNoOutputCanBeJudgedAreNoSuccess) {
+  const TemporaryDirectory scratch;
+  const Finished run = one_changed(scratch, [](std::string& text) {
+    text.erase(text.find('\n', text.find('\n') + 1) + 1);
+    const std::string number = ",0.45000000000000,";  // the root mean square error of the first row
+    const std::size_t at = text.find(number);
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at + 1, number.size() - 2, "\"0,45\"");
+  });
+  EXPECT_EQ(run.exit_code, 1) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("Nothing was compared: every output that both files have is SKIP"));
+}
+
+TEST(ApiPrecisionCompareInputs, LinesMayEndWithCarriageReturns) {
+  const TemporaryDirectory scratch;
+  const Finished run = one_changed(scratch, [](std::string& text) {
+    std::erase(text, '\r');
+    std::ranges::replace(text, '\n', '\r');
+  });
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  const Finished usual = one_changed(scratch, [](std::string&) {});
+  const auto counts = [](const Finished& finished) { return finished.out.substr(0, finished.out.find("Result:")); };
+  EXPECT_EQ(counts(run), counts(usual));
 }
 
 TEST(ApiPrecisionCompareInputs, OtherSeparatorsAreNamed) {

@@ -56,6 +56,14 @@ TEST_F(Parse, ShowsWhatADumpOfAnOperatorHolds) {
   EXPECT_FALSE(fs::exists(scratch_ / (std::string(ge_name) + ".input.0.npy")));
 }
 
+// A name that would be a formula is one that exists, behind an apostrophe.
+TEST_F(Parse, NamesAreThoseOfTheFiles) {
+  write_npy(Folder(scratch_.path()), "=cmd.npy", Tensor::full(DType::float32, std::vector<std::int64_t>{2}, 1));
+  const Finished shown = run({scratch_ / "=cmd.npy", "--format", "csv"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("\r\n'=cmd.npy,"));
+}
+
 TEST_F(Parse, WritesEveryTensorOfADumpAsNpy) {
   const std::string to = scratch_ / "npy";
   ASSERT_EQ(run({ge_file(ge_name), "-o", to}).exit_code, 0);

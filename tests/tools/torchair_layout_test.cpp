@@ -142,9 +142,9 @@ TEST(TorchairCompare, NothingInCommonIsAnEmptyReport) {
   fs::create_directories(empty / "golden" / "worldsize1_global_rank0/graph_1/7");
   write_file(empty / "golden" / "worldsize1_global_rank0/graph_1/7/a.INPUT.0.1.npy", "");
   const Compared none = compare(ge_on, empty / "golden", scratch);
-  EXPECT_EQ(none.finished.exit_code, 0);
+  EXPECT_EQ(none.finished.exit_code, 1);
   EXPECT_EQ(none.report.size(), 1U);
-  EXPECT_THAT(none.finished.err, HasSubstr("the report is empty"));
+  EXPECT_THAT(none.finished.out, HasSubstr("Nothing was compared"));
 }
 
 // The rows of a report without their places on the disk.

@@ -94,8 +94,11 @@ int run(const Options& options) {
   print_problems(report);
   std::cout << summary_text(report);
   if (report.problem_count > 0) return exit_usage;
-  if (report.compared == 0 && !options.rules.compat_msprobe) {
-    std::cout << "Nothing was compared: no output is in both files.\n";
+  if (report.judged == 0 && !options.rules.compat_msprobe) {
+    std::cout << "Nothing was compared: "
+              << (report.compared == 0
+                      ? "no output is in both files.\n"
+                      : "every output that both files have is SKIP, with the reason in its Message.\n");
     return exit_fail_on;
   }
   return is_met(options.fail_on, report) ? exit_fail_on : exit_completed;

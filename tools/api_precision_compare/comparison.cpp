@@ -152,6 +152,7 @@ class Comparison {
     if (row_.damage.empty() && found == GpuIndex::Found::one) {
       judge(name.api, row_, gpu_row_, rules_, judgement_);
       ++report_.compared;
+      if (judgement_.status != Status::skip) ++report_.judged;
       if (!judgement_.unreadable.empty() && report_.unreadable++ == 0) {
         report_.first_unreadable = bounded(row_.name) + " (" + judgement_.unreadable + ")";
       }

@@ -39,6 +39,7 @@ struct Report {
   DirectionCounts backward;
   std::uint64_t outputs = 0;          // rows of the details file
   std::uint64_t compared = 0;         // of them: rows that both files have
+  std::uint64_t judged = 0;           // of these: not SKIP
   std::uint64_t unreadable = 0;       // of these: SKIP, because a value that is needed is no number
   std::string first_unreadable;       // name and values
   std::uint64_t only_npu = 0;         // outputs without a GPU row

@@ -91,11 +91,22 @@ std::string_view other_separator(const std::vector<std::string>& titles) {
   return has('\t') ? "tabs" : has(';') ? "semicolons" : "";
 }
 
+// Some programs end lines with a carriage return alone. Within quotes it stays what it is.
+void end_lines_with_line_feeds(std::string& bytes) {
+  if (bytes.find('\n') != std::string::npos) return;
+  bool quoted = false;
+  for (char& c : bytes) {
+    if (c == '"') quoted = !quoted;
+    if (c == '\r' && !quoted) c = '\n';
+  }
+}
+
 std::string contents(const std::string& path) {
   try {
     InputFile file(path);
     std::string bytes(file.size(), '\0');
     file.read_at(0, std::as_writable_bytes(std::span(bytes)));
+    end_lines_with_line_feeds(bytes);
     return bytes;
   } catch (const FileError& error) {
     throw UserError(error.what());

@@ -35,7 +35,7 @@ CommandDescription description() {
   command.groups = {{"Files", files}, {"Judging", judging}};
   command.exit_meanings = {
       {exit_completed, "compared, whatever the verdicts"},
-      {exit_fail_on, "compared, and --fail-on is met"},
+      {exit_fail_on, "compared, and --fail-on is met; or nothing could be compared"},
       {exit_usage, "wrong usage, input that cannot be used, in whole or in part, or output that cannot be written"},
       {exit_internal, "internal error"},
   };

@@ -237,9 +237,10 @@ std::string csv_text(const Row& titles, const std::vector<Row>& rows) {
   const auto add = [&](const Row& row) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (i > 0) text += ',';
-      // A number with a sign is no formula.
+      // A number with a sign is no formula. Names stay whole, behind an apostrophe, which spreadsheets take for the
+      // mark of a text.
       const bool is_number = parse_number<double>(row[i]).has_value();
-      is_number ? append_csv_field(text, row[i]) : append_csv_text(text, row[i]);
+      append_csv_field(text, !is_number && is_formula(row[i]) ? "'" + row[i] : row[i]);
     }
     text += csv_row_end;
   };

@@ -108,9 +108,10 @@ int compare_dumps(const Options& options, Messages& messages, std::ostream& out)
   prepare_output_directory(options.output_path);
 
   std::string failures;
+  std::uint64_t compared = 0;
   for (const RankJob& job : jobs) {
     try {
-      compare_rank(job, options, messages, out);
+      compared += compare_rank(job, options, messages, out);
     } catch (const UserError& error) {
       messages.count_further_warnings();
       if (jobs.size() == 1) throw;
@@ -120,6 +121,10 @@ int compare_dumps(const Options& options, Messages& messages, std::ostream& out)
   }
   for (const std::string& sentence : left_out) out << "not compared: " << sentence << '\n';
   if (!failures.empty()) throw UserError(failures);
+  if (compared == 0) {
+    out << "Nothing was compared: no tensor with elements that can be compared is in both dumps.\n";
+    return exit_fail_on;
+  }
   return exit_completed;
 }
 

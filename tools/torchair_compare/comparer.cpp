@@ -102,6 +102,11 @@ void Comparer::compare(const DumpTensor& golden, const DumpTensor& mine, Row& ro
   }
   std::optional<RecordedPair> recorded;
   if (checksums_ || row.statistics) recorded = add_recorded(golden, mine, row);
+  if (checksums_ && golden_count > 0 && !recorded) {
+    row.fail_reason = no_checksum;
+    row.verdict = Verdict::dropped;
+    return;
+  }
   std::optional<DumpMetrics> imaginary;
   if (one_reduced) {
     compare_extremes(golden, mine);
@@ -184,6 +189,7 @@ void Comparer::describe_mine(const DumpTensor& mine, Row& row) {
 bool Comparer::judge(const DumpMetrics* imaginary, const RecordedPair* recorded, Row& row) const {
   if (!row.metrics) {
     row.note = "empty tensor.";
+    row.empty = true;
     return true;
   }
   if (!row.golden.summary->finite) row.fail_reason = "golden_data includes NAN or inf.";
@@ -192,10 +198,7 @@ bool Comparer::judge(const DumpMetrics* imaginary, const RecordedPair* recorded,
     row.fail_reason += "my_data includes NAN or inf.";
   }
   if (row.metrics->unequal_not_finite > 0) row.metrics.reset();
-  if (checksums_) {
-    if (row.golden.md5.empty()) row.note = "checksum not available.";
-    return !row.golden.md5.empty() && row.golden.md5 == row.mine.md5;
-  }
+  if (checksums_) return row.golden.md5 == row.mine.md5;
   return row.statistics ? judge_statistics(recorded, row) : judge_tensors(imaginary, row);
 }
 

@@ -13,6 +13,8 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
+#include "kernels/io/graph_engine/ge_dump.h"
+#include "tools/torchair_compare/token_files.h"
 
 namespace msrun::torchair {
 
@@ -153,13 +155,23 @@ bool is_numbered_by_token(const std::string& parent, Messages& messages) {
   return layout == TokenLayout::tensors && base_name(parent) != "data_dump";
 }
 
-// Directories with files only. names: of the directories between the start and the one at hand.
+// Whether these are the files of a token: no directories beside them, or directories that stand in the place of files,
+// without which the token would be lost.
+bool is_ge_token(const Listing& listing) {
+  if (listing.directories.empty()) return !listing.files.empty() || !listing.others.empty();
+  return std::ranges::none_of(listing.directories, is_token_name) &&
+         std::ranges::any_of(listing.files, [](const std::string& name) {
+           return !is_foreign_name(name) && parse_ge_file_name(name).has_value();
+         });
+}
+
+// names: of the directories between the start and the one at hand.
 void find_ge_tokens(const std::string& path, const Level* above, std::vector<std::string>& names, Messages& messages,
                     const std::function<void(const std::string&)>& found) {
   const Level level(path, above);
   if (!level.is_to_be_entered()) return;
   const Listing listing = list_directory(path, messages);
-  if (listing.directories.empty() && !listing.files.empty()) found(path);
+  if (is_ge_token(listing)) return found(path);
   for (const std::string& name : listing.directories) {
     names.push_back(name);
     find_ge_tokens(join_path(path, name), &level, names, messages, found);
@@ -180,6 +192,8 @@ Listing list_directory(const std::string& path, Messages& messages) {
       listing.directories.push_back(name);
     } else if (entries->is_regular_file(unknown)) {
       listing.files.push_back(name);
+    } else {
+      listing.others.push_back(name);
     }
   }
   if (error) {
@@ -188,6 +202,7 @@ Listing list_directory(const std::string& path, Messages& messages) {
   }
   std::sort(listing.directories.begin(), listing.directories.end());
   std::sort(listing.files.begin(), listing.files.end());
+  std::sort(listing.others.begin(), listing.others.end());
   return listing;
 }
 

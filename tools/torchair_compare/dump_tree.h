@@ -17,7 +17,8 @@ namespace msrun::torchair {
 // Names below a directory, sorted byte by byte; what cannot be read is left out with a warning.
 struct Listing {
   std::vector<std::string> directories;
-  std::vector<std::string> files;
+  std::vector<std::string> files;   // regular ones
+  std::vector<std::string> others;  // neither: pipes, devices, links to nowhere
 };
 Listing list_directory(const std::string& path, Messages& messages);
 

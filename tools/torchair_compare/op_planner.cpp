@@ -93,7 +93,28 @@ void OpPlanner::name_missing_tensors(const GeGraphOp& op, const OpTask& task, co
   ++unmatched_.missing_golden;
 }
 
+void OpPlanner::name_golden_alone(const TokenData& data) {
+  std::vector<std::string> alone;
+  const auto note = [&](const std::string& name) {
+    if (!used_.contains(name)) alone.push_back(name);
+  };
+  for (const GeOpFile& op : data.golden_ge.ops) note(op.op_name);
+  for (const auto& [key, node] : data.golden_fx) note(key);
+  std::ranges::sort(alone);
+  for (const std::string& name : alone) {
+    messages_.warning("operators of the golden dump alone",
+                      "My data missing, golden " + std::string(kind_ == DumpKind::ge ? "GE" : "FX") +
+                          " tensor name: " + name + ", token_id " + std::to_string(data.token));
+  }
+  unmatched_.golden_alone += alone.size();
+  used_.clear();
+}
+
 bool OpPlanner::plan_against_fx(const std::vector<std::size_t>& parts, OpTask& task) {
+  // Of a fused operator also those in its middle, which have no row (torchair.md 7.2).
+  for (const std::size_t part : parts) {
+    for (const std::string& name : graph_.ops[part].fx_names) used_.emplace(fx_node_key(name));
+  }
   if (parts.empty()) {
     const std::string& type = task.mine->op_type;
     if (type.find("Cast") == std::string::npos && type.find("TransData") == std::string::npos) {
@@ -121,6 +142,7 @@ bool OpPlanner::plan_against_fx(const std::vector<std::size_t>& parts, OpTask& t
 }
 
 bool OpPlanner::plan_against_ge(const std::vector<std::size_t>& parts, OpTask& task) {
+  used_.insert(task.mine->op_name);
   const auto refuse = [&](const std::string& text) {
     messages_.warning(without_golden, text);
     ++unmatched_.missing_golden;
@@ -136,6 +158,7 @@ bool OpPlanner::plan_against_ge(const std::vector<std::size_t>& parts, OpTask& t
   for (const std::size_t part : parts) {
     const GeGraphOp& op = graph_.ops[part];
     golden.parts.push_back({&op, task.data->golden_ge.find(op.name)});
+    used_.insert(op.name);
   }
   const bool any = std::ranges::any_of(golden.parts, [](const auto& part) { return part.golden != nullptr; });
   if (!any && same != nullptr) {

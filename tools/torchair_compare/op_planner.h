@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "kernels/io/graph_engine/ge_graph.h"
@@ -17,6 +18,7 @@ namespace msrun::torchair {
 struct Unmatched {
   std::uint64_t missing_golden = 0;  // operators whose golden data, a part of them, or golden token, is missing
   std::uint64_t golden_tokens = 0;   // tokens of the golden dump alone
+  std::uint64_t golden_alone = 0;    // operators or FX nodes of the golden dump alone, or with tensors of it alone
   std::uint64_t not_in_graph = 0;    // dumped operators that the graph does not know
   std::uint64_t not_dumped = 0;      // operators of the graph without a dump
 };
@@ -32,6 +34,9 @@ class OpPlanner {
   bool plan(const std::vector<std::size_t>& parts, OpTask& task) {
     return kind_ == DumpKind::ge ? plan_against_ge(parts, task) : plan_against_fx(parts, task);
   }
+
+  // To be called when the operators of a token have been planned: names what its golden dump alone has.
+  void name_golden_alone(const TokenData& data);
 
  private:
   // What of an FX node is compared.
@@ -49,6 +54,7 @@ class OpPlanner {
   const GeGraph& graph_;
   Messages& messages_;
   Unmatched& unmatched_;
+  std::unordered_set<std::string> used_;  // golden operators or FX nodes of the token that operators were planned with
 };
 
 }  // namespace msrun::torchair

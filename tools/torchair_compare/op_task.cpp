@@ -26,7 +26,7 @@ class OpComparison {
 
   OpRows run() {
     compare();
-    return {unused_ids_, std::move(rows_)};
+    return {unused_ids_, mine_alone_, golden_alone_, std::move(rows_)};
   }
 
  private:
@@ -129,6 +129,8 @@ class OpComparison {
     for (const Side side : {Side::input, Side::output}) {
       const std::vector<DumpTensor>& tensors = side == Side::input ? open->inputs : open->outputs;
       const std::vector<DumpTensor>& mine = my_tensors(side);
+      mine_alone_ += mine.size() - std::min(tensors.size(), mine.size());
+      golden_alone_ += tensors.size() - std::min(tensors.size(), mine.size());
       for (std::size_t i = 0; i < std::min(tensors.size(), mine.size()); ++i) {
         Row row = new_row(side, i);
         row.golden.path = tensor_path(golden.golden->path, side, i);
@@ -211,6 +213,8 @@ class OpComparison {
   GeOpenFile mine_;
   std::vector<Row> rows_;
   std::uint64_t unused_ids_ = 0;
+  std::uint64_t mine_alone_ = 0;
+  std::uint64_t golden_alone_ = 0;
 };
 
 }  // namespace

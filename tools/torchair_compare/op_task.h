@@ -53,6 +53,9 @@ struct OpTask {
 
 struct OpRows {
   std::uint64_t unused_ids = 0;  // values of data_id that no row has, before those of the rows
+  // Where the golden file of the same operator holds another number of inputs or outputs: tensors without a row.
+  std::uint64_t mine_alone = 0;
+  std::uint64_t golden_alone = 0;
   std::vector<Row> rows;
 };
 

@@ -35,7 +35,11 @@ constexpr std::uint64_t of_operator = 16;
 constexpr std::size_t listed_failures = 5;  // tokens whose first failure the summary names
 
 struct OpResult {
+  std::string op_name;
+  std::int64_t token = 0;
   std::uint64_t unused_ids = 0;
+  std::uint64_t mine_alone = 0;    // tensors
+  std::uint64_t golden_alone = 0;  // tensors
   std::vector<RenderedRow> rows;
 };
 
@@ -44,7 +48,8 @@ class RankComparison {
   RankComparison(const RankJob& job, const Options& options, Messages& messages)
       : job_(job), options_(options), messages_(messages), report_(options.output_path) {}
 
-  void run(std::ostream& out) {
+  // Returns how many tensors with elements were compared.
+  std::uint64_t run(std::ostream& out) {
     const std::vector<GraphPair> graphs = find_graphs();
     for (const GraphPair& graph : graphs) tokens_ += graph.mine.tokens().size();
     {
@@ -56,10 +61,10 @@ class RankComparison {
     const std::string rank_part = job_.rank ? "rank" + std::to_string(*job_.rank) + "_" : "";
     const std::string stem = report_.write(rank_part, columns());
     if (options_.html) write_html(stem + ".html", html_report(), report_);
-    if (report_.totals().rows == 0) messages_.warning("No tensor was compared: the report is empty.");
     messages_.count_further_warnings();
     messages_.clear_progress();
     print_summary(out, stem);
+    return report_.totals().rows - report_.totals().empty;
   }
 
  private:
@@ -99,7 +104,11 @@ class RankComparison {
       OpResult result;
       const std::uint64_t before = comparer->bytes_read();
       const OpRows compared = compare_op(task, *comparer);
+      result.op_name = task.mine->op_name;
+      result.token = task.data->token;
       result.unused_ids = compared.unused_ids;
+      result.mine_alone = compared.mine_alone;
+      result.golden_alone = compared.golden_alone;
       for (const Row& row : compared.rows) {
         result.rows.push_back(render(row, task.mine->timestamp));
       }
@@ -110,6 +119,7 @@ class RankComparison {
 
   void take(const OpResult& result) {
     report_.add(result.unused_ids, result.rows);
+    name_alone(result);
     messages_.progress([&] {
       const ReportTotals totals = report_.totals();
       return (job_.rank ? "rank " + std::to_string(*job_.rank) + ": " : std::string()) + "token " +
@@ -117,6 +127,19 @@ class RankComparison {
              " tensors compared, " + std::to_string(totals.failed) + " failed, " +
              std::to_string(static_cast<std::uint64_t>(static_cast<double>(bytes_read_) / megabyte)) + " MB read";
     });
+  }
+
+  // Tensors that one of two files of an operator has beyond those of the other.
+  void name_alone(const OpResult& result) {
+    const auto name = [&](std::uint64_t tensors, const char* whose, std::uint64_t& count) {
+      if (tensors == 0) return;
+      messages_.warning("operators with another number of tensors",
+                        "Of the tensors of " + result.op_name + ", token_id " + std::to_string(result.token) + ", " +
+                            std::to_string(tensors) + " are in " + whose + " alone");
+      ++count;
+    };
+    name(result.mine_alone, "the dump to compare", with_more_.mine);
+    name(result.golden_alone, "the golden dump", with_more_.golden);
   }
 
   using Work = OrderedWork<OpTask, OpResult>;
@@ -151,6 +174,7 @@ class RankComparison {
         messages_.warning("tokens without golden data",
                           "My token_id " + std::to_string(token.token) + " not found in golden dump data");
         ++unmatched_.missing_golden;
+        note_dumped(token, names, dumped);
         continue;
       }
       const std::shared_ptr<const TokenData> data = read_token(token, *golden, shared_graph);
@@ -167,13 +191,29 @@ class RankComparison {
         for (const std::size_t part : parts) dumped[part] = true;
         if (planner.plan(parts, task)) work.add(std::move(task));
       }
+      planner.name_golden_alone(*data);
     }
     work.finish();
+    unmatched_.missing_golden += std::exchange(with_more_.mine, 0);
+    unmatched_.golden_alone += std::exchange(with_more_.golden, 0);
     for (std::size_t i = 0; i < dumped.size(); ++i) {
       if (dumped[i]) continue;
       ++unmatched_.not_dumped;
       messages_.detail("The operator " + graph.ops[i].name + " of the graph has no dump.");
     }
+  }
+
+  // Operators of a token that is not compared have been dumped as well.
+  static void note_dumped(const TokenDirectories& token, OpNames& names, std::vector<bool>& dumped) {
+    Messages nowhere(false, false, [](const std::string&) {});
+    GeToken files;
+    read_ge_token(token, nowhere, files);
+    names.clear_dumped();
+    for (const GeOpFile& op : files.ops) names.add_dumped(op.op_name);
+    for (const GeOpFile& op : files.ops) {
+      for (const std::size_t part : names.split(op.op_name)) dumped[part] = true;
+    }
+    names.clear_dumped();  // which refer to files
   }
 
   // Tokens that the golden dump alone has.
@@ -230,6 +270,7 @@ class RankComparison {
                    {"skipped", std::to_string(totals.skipped)},
                    {"without golden data", std::to_string(unmatched_.missing_golden)},
                    {"tokens of the golden dump alone", std::to_string(unmatched_.golden_tokens)},
+                   {"of the golden dump alone", std::to_string(unmatched_.golden_alone)},
                    {"not in the graph", std::to_string(unmatched_.not_in_graph)},
                    {"in the graph, not dumped", std::to_string(unmatched_.not_dumped)}};
     return about;
@@ -243,6 +284,9 @@ class RankComparison {
         << "  without golden data: " << unmatched_.missing_golden
         << ", dumped but not in the graph: " << unmatched_.not_in_graph
         << ", in the graph but not dumped: " << unmatched_.not_dumped << '\n';
+    if (unmatched_.golden_alone > 0) {
+      out << "  operators of which the golden dump alone has data, or more: " << unmatched_.golden_alone << '\n';
+    }
     if (unmatched_.golden_tokens > 0) out << "  tokens of the golden dump alone: " << unmatched_.golden_tokens << '\n';
     if (totals.unchecked > 0) {
       out << "  not fully checked, though passed: " << totals.unchecked
@@ -284,6 +328,11 @@ class RankComparison {
   Messages& messages_;
   Report report_;
   Unmatched unmatched_;
+  // Operators with more tensors on one side; apart from unmatched_ because threads count them while others are planned.
+  struct {
+    std::uint64_t mine = 0;
+    std::uint64_t golden = 0;
+  } with_more_;
   std::atomic<std::uint64_t> bytes_read_ = 0;
   std::atomic<std::uint64_t> tokens_begun_ = 0;
   std::uint64_t tokens_ = 0;  // of all graphs; set before the threads start
@@ -291,8 +340,8 @@ class RankComparison {
 
 }  // namespace
 
-void compare_rank(const RankJob& job, const Options& options, Messages& messages, std::ostream& out) {
-  RankComparison(job, options, messages).run(out);
+std::uint64_t compare_rank(const RankJob& job, const Options& options, Messages& messages, std::ostream& out) {
+  return RankComparison(job, options, messages).run(out);
 }
 
 }  // namespace msrun::torchair

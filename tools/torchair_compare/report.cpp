@@ -45,6 +45,7 @@ RenderedRow render(const Row& row, std::uint64_t timestamp) {
   rendered.place = row.place;
   rendered.verdict = row.verdict;
   rendered.unchecked = row.unchecked;
+  rendered.empty = row.empty;
   return rendered;
 }
 
@@ -81,6 +82,7 @@ void Report::add(std::uint64_t unused_ids, const std::vector<RenderedRow>& rows)
       ++totals_.rows;
       ++(row.verdict == Verdict::pass ? totals_.passed : totals_.failed);
       if (row.unchecked) ++totals_.unchecked;
+      if (row.empty) ++totals_.empty;
     }
   }
   if (pending_.size() >= flush_bytes) flush();

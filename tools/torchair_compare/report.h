@@ -20,6 +20,7 @@ struct RenderedRow {
   std::uint64_t place = 0;      // Row::place
   Verdict verdict = Verdict::fail;
   bool unchecked = false;  // Row::unchecked
+  bool empty = false;      // Row::empty
 };
 RenderedRow render(const Row& row, std::uint64_t timestamp);
 
@@ -40,6 +41,7 @@ struct ReportTotals {
   std::uint64_t passed = 0;
   std::uint64_t failed = 0;
   std::uint64_t unchecked = 0;  // of those that passed
+  std::uint64_t empty = 0;      // of those that passed: without an element to compare
   std::uint64_t skipped = 0;
 };
 

@@ -43,6 +43,7 @@ struct Row {
   Verdict verdict = Verdict::fail;
   // The row passed, but NaN or Inf hides what the two tensors, of which statistics alone are known, hold besides.
   bool unchecked = false;
+  bool empty = false;  // neither tensor has an element: nothing was compared, though the row passes
 };
 
 // Adds a sentence to row.note.
@@ -62,6 +63,7 @@ inline constexpr double close_ratio = 0.9;  // of One Thousandth Err Ratio
 
 inline constexpr const char* shapes_differ = "data shape doesn't match.";
 inline constexpr const char* int8_differs = "int8 compared with another dtype.";
+inline constexpr const char* no_checksum = "checksum not available.";
 
 enum class Columns : std::uint8_t { all, legacy };
 

@@ -15,6 +15,12 @@
 namespace msrun::torchair {
 namespace {
 
+// Of what stands where a file of a tensor or operator would.
+void name_no_file(const std::string& path, const char* what, Messages& messages) {
+  messages.warning("entries of tokens that are no files",
+                   "The " + std::string(what) + " " + path + " stands in the place of a file and is not read.");
+}
+
 using Mapping = std::unordered_map<std::string, std::string>;
 
 Mapping read_mapping(const std::string& directory, const Listing& listing, Messages& messages) {
@@ -117,6 +123,12 @@ void read_ge_token(const TokenDirectories& directories, Messages& messages, GeTo
   for (const std::string& directory : directories.paths) {
     const Listing listing = list_directory(directory, messages);
     const Mapping mapping = read_mapping(directory, listing, messages);
+    for (const std::string& name : listing.directories) {
+      name_no_file(join_path(directory, name), "directory", messages);
+    }
+    for (const std::string& name : listing.others) {
+      if (!is_foreign_name(name)) name_no_file(join_path(directory, name), "special file", messages);
+    }
     for (const std::string& name : listing.files) {
       if (is_foreign_name(name)) continue;
       const bool converted = name.ends_with(converted_npz_suffix);
@@ -159,7 +171,14 @@ void read_ge_token(const TokenDirectories& directories, Messages& messages, GeTo
 FxToken read_fx_token(const TokenDirectories& directories, Messages& messages) {
   std::vector<FoundTensor> found;
   for (const std::string& directory : directories.paths) {
-    for (const std::string& name : list_directory(directory, messages).files) {
+    const Listing listing = list_directory(directory, messages);
+    for (const std::string& name : listing.directories) {
+      if (name.ends_with(".npy")) name_no_file(join_path(directory, name), "directory", messages);
+    }
+    for (const std::string& name : listing.others) {
+      if (name.ends_with(".npy")) name_no_file(join_path(directory, name), "special file", messages);
+    }
+    for (const std::string& name : listing.files) {
       if (!name.ends_with(".npy") || name.starts_with('.')) continue;
       std::optional<FxFileName> parsed = parse_fx_file_name(name);
       if (parsed) {

@@ -1,5 +1,6 @@
 #include "kernels/io/dump/dump_value.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "kernels/base/lower_case.h"
+#include "kernels/base/text.h"
 #include "kernels/io/dump/dump_dialect.h"
 
 namespace msrun {
@@ -120,10 +122,23 @@ std::optional<std::vector<std::int64_t>> integers(const JsonNode& node) {
   return values;
 }
 
+// An extremum as Python prints it.
+std::string extremum_text(const std::string& written, const std::optional<double>& value) {
+  if (!written.empty()) return written;
+  if (!value) return "None";
+  if (std::isnan(*value)) return "nan";
+  if (std::isinf(*value)) return *value > 0 ? "inf" : "-inf";
+  std::string text = short_number(*value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
 Value tensor(const JsonNode& object, const Where& where) {
   const auto spec = std::make_shared<TensorSpec>();
   std::optional<double> max_origin;
   std::optional<double> min_origin;
+  std::string max_text;  // extrema that are written as texts, which are no numbers
+  std::string min_text;
   bool has_dtype = false;
   bool has_shape = false;
   for (const JsonNode field : object) {
@@ -139,8 +154,10 @@ Value tensor(const JsonNode& object, const Where& where) {
       has_shape = true;
     } else if (key == "Max") {
       spec->max = statistic(field);
+      max_text = field.is_string() ? bounded(without_nul(field.text())) : "";
     } else if (key == "Min") {
       spec->min = statistic(field);
+      min_text = field.is_string() ? bounded(without_nul(field.text())) : "";
     } else if (key == "Mean") {
       spec->mean = statistic(field);
     } else if (key == "Norm") {
@@ -167,6 +184,14 @@ Value tensor(const JsonNode& object, const Where& where) {
   const bool on_disk = !spec->data_name.empty() || !spec->data_path.empty();
   if (!has_dtype && !on_disk) return Unsupported{where.text() + " is a tensor without dtype."};
   if (!has_shape && !on_disk) return Unsupported{where.text() + " is a tensor without shape."};
+  const auto low = spec->min_finite ? spec->min_finite : spec->min;
+  const auto high = spec->max_finite ? spec->max_finite : spec->max;
+  const bool is_written = (!low && !min_text.empty()) || (!high && !max_text.empty());
+  if (is_written && !on_disk && std::ranges::find(spec->shape, 0) == spec->shape.end()) {
+    // As msProbe words it; the texts are gone once this is a TensorSpec.
+    return Unsupported{"Data info Min: " + extremum_text(low ? "" : min_text, low) +
+                       " , Max: " + extremum_text(high ? "" : max_text, high) + ", info type must be int or float."};
+  }
   return std::shared_ptr<const TensorSpec>(spec);
 }
 

@@ -46,6 +46,28 @@ void check_writable(const std::string& directory) {
   }
 }
 
+// The directory itself, or what of the path above it is there. Throws UserError where too many levels are missing.
+fs::path nearest_existing(const std::string& path) {
+  std::error_code error;
+  int missing = 0;
+  fs::path level = fs::absolute(path, error).lexically_normal();
+  for (; !level.empty() && !fs::exists(level, error); level = level.parent_path()) {
+    if (level.has_filename() && ++missing > max_missing_levels) {
+      throw UserError("The output directory " + path + " has more than " + std::to_string(max_missing_levels) +
+                      " missing levels.");
+    }
+    if (level == level.root_path()) break;
+  }
+  return level;
+}
+
+void refuse_other_than_directory(const std::string& path) {
+  std::error_code unknown;
+  if (fs::exists(path, unknown) && !fs::is_directory(path, unknown)) {
+    throw UserError("The " + path + " should be a directory!");
+  }
+}
+
 }  // namespace
 
 void check_path_text(const std::string& path) {
@@ -86,23 +108,26 @@ void check_input_file(const std::string& path, const std::vector<std::string>& s
 
 void prepare_output_directory(const std::string& path) {
   check_path_text(path);
+  nearest_existing(path);
   std::error_code error;
-  int missing = 0;
-  for (fs::path level = fs::absolute(path, error).lexically_normal(); !level.empty() && !fs::exists(level, error);
-       level = level.parent_path()) {
-    if (level.has_filename() && ++missing > max_missing_levels) {
-      throw UserError("The output directory " + path + " has more than " + std::to_string(max_missing_levels) +
-                      " missing levels.");
-    }
-    if (level == level.root_path()) break;
-  }
   fs::create_directories(path, error);
-  std::error_code unknown;
-  if (fs::exists(path, unknown) && !fs::is_directory(path, unknown)) {
-    throw UserError("The " + path + " should be a directory!");
-  }
+  refuse_other_than_directory(path);
   if (error) throw UserError("The output directory " + path + " cannot be created: " + error.message());
   check_writable(path);
+}
+
+void check_output_directory(const std::string& path) {
+  check_path_text(path);
+  refuse_other_than_directory(path);
+  const fs::path existing = nearest_existing(path);
+  std::error_code unknown;
+  if (!fs::is_directory(existing, unknown)) {
+    throw UserError("The output directory " + path +
+                    " cannot be created: " + std::make_error_code(std::errc::not_a_directory).message());
+  }
+  if (::access(existing.c_str(), W_OK | X_OK) != 0) {
+    throw UserError("The file path " + sanitised(existing.string()) + " is not writable. (" + errno_text() + ")");
+  }
 }
 
 std::string timestamp(std::time_t when) {

@@ -45,6 +45,9 @@ void check_input_file(const std::string& path, const std::vector<std::string>& s
 // is left whoever is killed.
 void prepare_output_directory(const std::string& path);
 
+// Throws what prepare_output_directory would, as far as that can be told without making anything.
+void check_output_directory(const std::string& path);
+
 // Local time as YYYYmmddHHMMSS.
 std::string timestamp(std::time_t when);
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -74,6 +75,17 @@ bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, fits);
 }
 
+// What is wrong with the ids of the devices, by which -d names them; empty if nothing is.
+std::string problem_of_ids(const msrun_description& description) {
+  std::set<std::int32_t> ids;
+  for (std::uint64_t i = 0; i < description.device_count; ++i) {
+    const std::int32_t id = description.devices[i].id;
+    if (id < 0) return " describes a device with the id " + std::to_string(id) + "; ids are numbers from 0 on";
+    if (!ids.insert(id).second) return " describes two devices with the id " + std::to_string(id);
+  }
+  return "";
+}
+
 std::string refused(const std::string& reason) {
   Texts texts;
   texts.add("refusal");
@@ -99,6 +111,7 @@ std::string answer_of(const std::string& path) try {
       (description.setting_count > 0 && description.settings == nullptr)) {
     return refused(plugin + " describes devices or settings that are not there");
   }
+  if (const std::string problem = problem_of_ids(description); !problem.empty()) return refused(plugin + problem);
   Texts texts;
   texts.add("description");
   texts.add(text_or_nothing(description.name));
@@ -107,7 +120,7 @@ std::string answer_of(const std::string& path) try {
   texts.add(description.device_count);
   for (std::uint64_t i = 0; i < description.device_count; ++i) {
     const msrun_device_info& device = description.devices[i];
-    texts.add(static_cast<std::uint64_t>(std::max(device.id, 0)));
+    texts.add(static_cast<std::uint64_t>(device.id));
     texts.add(device.memory);
     texts.add(text_or_nothing(device.name));
   }
@@ -215,7 +228,7 @@ void require_devices(const PluginDescription& description, const std::vector<int
   for (const int id : ids) {
     if (std::ranges::find(description.devices, id, &PluginDevice::id) != description.devices.end()) continue;
     throw UserError("-d: there is no device " + std::to_string(id) + " of plugin:" + description.name + "; " +
-                    (there.empty() ? "there is none at all" : "there are " + there));
+                    (there.empty() ? "there is none at all" : "its ids are " + there));
   }
 }
 

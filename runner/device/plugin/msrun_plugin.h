@@ -14,8 +14,10 @@
  * and release are called by several threads at once; trim by any of them while none of the others is in run.
  *
  * Memory. What msrun passes in belongs to msrun and is valid until the function returns; it is only to be read, but for
- * the structures that are there to be filled in. What the plugin passes out belongs to the plugin and stays valid as
- * long as is said at each place. Tensors are in the memory of the host, on both ways.
+ * the structures that are there to be filled in. A call whose tensors, arguments or output gradients, are not as they
+ * were when run returns has failed to run: the benchmark is computed from the same memory. What the plugin passes out
+ * belongs to the plugin and stays valid as long as is said at each place. Tensors are in the memory of the host, on
+ * both ways.
  *
  * Errors. Functions return a status, one of those below, and no function may let a C++ exception out.
  *

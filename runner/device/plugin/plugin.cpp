@@ -91,6 +91,10 @@ class LoadedPlugin final : public Device {
     const msrun_status status = functions().run(device_, thread, &request.call(), result.get());
     Reply reply;
     reply.status = status_of(status);
+    // Before the result is read, and before the call runs again for want of memory.
+    if (reply.status != ReplyStatus::lost) {
+      if (const auto changed = request.changed_tensor()) throw broken("it changed its " + *changed);
+    }
     if (reply.status != ReplyStatus::done) {
       const char* error = result.get()->error;
       reply.error = error == nullptr ? "no reason is given" : error;

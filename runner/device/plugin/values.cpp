@@ -7,6 +7,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/saturated.h"
 #include "kernels/base/text.h"
+#include "kernels/tensor/element_hash.h"
 
 namespace msrun {
 namespace {
@@ -30,6 +31,10 @@ DType dtype_of(std::int64_t number) {
 std::string text_of(const char* text) {
   if (text == nullptr) throw DeviceError("a text is null");
   return text;
+}
+
+std::uint64_t hash_of(const Tensor& tensor) {
+  return hash_of_bytes(tensor.raw(), static_cast<std::size_t>(tensor.bytes()), 0);
 }
 
 class ResultReader {
@@ -158,6 +163,7 @@ msrun_dict PluginCall::dict(const Dict& values) {
 
 msrun_value PluginCall::tensor(const Tensor& tensor) {
   const Tensor& source = tensors_.emplace_back(tensor.contiguous());
+  hashes_.push_back(hash_of(source));
   const bool asks = in_arguments_ && asks_gradient(device_call_.materialised, tensor_count_++, tensor);
   msrun_value result{};
   result.kind = MSRUN_TENSOR;
@@ -169,6 +175,14 @@ msrun_value PluginCall::tensor(const Tensor& tensor) {
                       asks ? 1 : 0,
                       0};
   return result;
+}
+
+std::optional<std::string> PluginCall::changed_tensor() const {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (hash_of(tensors_[i]) == hashes_[i]) continue;
+    return i < tensor_count_ ? "input " + std::to_string(i) : "output gradient " + std::to_string(i - tensor_count_);
+  }
+  return std::nullopt;
 }
 
 msrun_value PluginCall::value(const Value& value) {

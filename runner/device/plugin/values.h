@@ -1,7 +1,9 @@
 // Calls and results as plugins see them (msrun_plugin.h).
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,10 @@ class PluginCall {
   const msrun_call& call() const { return call_; }
   // Tensors among the arguments: so many gradients a result has.
   std::size_t tensors() const { return tensor_count_; }
+  // Which tensor the plugin has written to: "input 0", by its place among the tensors of the arguments, or "output
+  // gradient 0". Plugins get the memory that the benchmark reads as well, so that a change would make it agree with a
+  // wrong result.
+  std::optional<std::string> changed_tensor() const;
 
  private:
   msrun_value value(const Value& value);
@@ -34,6 +40,7 @@ class PluginCall {
   std::size_t tensor_count_ = 0;
   // What the structures point to stays where it is.
   std::deque<Tensor> tensors_;
+  std::vector<std::uint64_t> hashes_;  // of the tensors' bytes, as they were passed in
   std::deque<std::vector<msrun_value>> lists_;
   std::deque<std::vector<msrun_entry>> dicts_;
   msrun_call call_{};

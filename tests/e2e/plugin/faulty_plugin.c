@@ -128,6 +128,11 @@ static void damage(msrun_result* result) {
   }
 }
 
+/* Writes to what is only to be read. */
+static void change(const msrun_list* tensors) {
+  if (tensors->count > 0) ((float*)tensors->items[0].as.tensor.data)[1] += 1;
+}
+
 static msrun_status faulty_run(void* device, void* thread, const msrun_call* call, msrun_result* result) {
   note("run");
   const int turn = strcmp(call->api, "relu") == 0 && is_turn();
@@ -136,6 +141,8 @@ static msrun_status faulty_run(void* device, void* thread, const msrun_call* cal
   if (turn && answer_of(result, &status)) return status;
   status = example->run(device, thread, call, result);
   if (turn && status == MSRUN_OK) damage(result);
+  if (turn && fault_is("change_input")) change(&call->args);
+  if (turn && fault_is("change_gradient")) change(&call->output_gradients);
   return status;
 }
 
@@ -190,6 +197,15 @@ static msrun_status faulty_describe(msrun_description* description, char* error,
   description->settings = &setting;
   if (fault_is("no_name")) description->name = NULL;
   if (fault_is("accelerator")) description->is_accelerator = 1;
+  static msrun_device_info devices[2];
+  if (fault_is("negative_id") || fault_is("same_id")) {
+    for (int i = 0; i < 2; ++i) {
+      devices[i] = description->devices[0];
+      devices[i].id = fault_is("negative_id") ? i - 1 : 3;
+    }
+    description->devices = devices;
+    description->device_count = 2;
+  }
   return status;
 }
 

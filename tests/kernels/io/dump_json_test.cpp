@@ -130,6 +130,14 @@ TEST(DumpJson, ReadsTensorDescriptions) {
   EXPECT_EQ(shown(R"({"type":"torch.Tensor","datapath":"/x/y.pt","requires_grad":true})"),
             "tensor  [] grad path /x/y.pt");
   EXPECT_EQ(shown(R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[1],"Max":"big","requires_grad":1})"),
+            "unsupported: Data info Min: None , Max: big, info type must be int or float.");
+  EXPECT_EQ(shown(R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[1],"Max":"inf","Min":-2})"),
+            "unsupported: Data info Min: -2.0 , Max: inf, info type must be int or float.");
+  EXPECT_EQ(shown(R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[0],"Max":"big"})"),
+            "tensor torch.float32 [0 ]");
+  EXPECT_EQ(shown(R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[1],"Max":"big","data_name":"a.pt"})"),
+            "tensor torch.float32 [1 ] name a.pt");
+  EXPECT_EQ(shown(R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[1],"Max":null})"),
             "tensor torch.float32 [1 ]");
   EXPECT_EQ(shown(R"({"type":"torch.Tensor","shape":[1]})"), "unsupported: input_args[0] is a tensor without dtype.");
   EXPECT_EQ(shown(R"({"type":"torch.Tensor","dtype":"torch.float32"})"),

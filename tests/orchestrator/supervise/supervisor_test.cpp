@@ -350,6 +350,19 @@ TEST_F(SupervisorTest, DevicesThatCannotBeMadeAreGivenUp) {
   EXPECT_THAT(seen_.reasons(), Each("ended with exit code 0"));
 }
 
+TEST_F(SupervisorTest, ADeviceThatTakesLongToBeOpenedIsNamed) {
+  options_.slow_opening = 0.2;
+  options_.make_device = [](const DeviceSeat&) {
+    usleep(700000);
+    return std::make_unique<TestDevice>(nullptr, nullptr);
+  };
+  ::testing::internal::CaptureStdout();
+  const RunEnd end = run();
+  const std::string said = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(end, RunEnd::complete);
+  EXPECT_THAT(said, HasSubstr("Device 2 has been opened for 0 s and is not ready yet; it is ended after 300 s."));
+}
+
 TEST_F(SupervisorTest, ADeviceThatIsGivenUpIsNotTriedWithTheNextShare) {
   shared().runs = 0;
   options_.make_device = [](const DeviceSeat& seat) -> std::unique_ptr<Device> {

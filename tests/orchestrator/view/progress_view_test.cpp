@@ -94,6 +94,11 @@ TEST(StatusLine, RateAndTimeLeftOfThisRunOnly) {
             "progress 250/1000 (25%), 0.5 calls/s, 25:00 left, pass 250, warning 0, error 0, SKIP 0");
   state.left = 25;
   EXPECT_DOUBLE_EQ(seconds_left(state), 25);
+  ProgressState begun = state;
+  begun.done = begun.resumed;
+  EXPECT_DOUBLE_EQ(seconds_left(begun), 25);
+  begun.left = 0.1;
+  EXPECT_LT(seconds_left(begun), 0) << "nothing is finished yet";
   state.with_others = true;
   EXPECT_LT(seconds_left(state), 0) << "nobody knows what others take";
   state.done = 1000;

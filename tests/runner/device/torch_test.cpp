@@ -273,7 +273,7 @@ TEST(TorchHello, TellsVersionsSettingsAndDevices) {
   EXPECT_THAT(error_of<UserError>([&] {
                 require_devices(hello, npu(), {0, 1});
               }),
-              HasSubstr("there is no device 1 of torch:npu; there are 0, 3"));
+              HasSubstr("there is no device 1 of torch:npu; its ids are 0, 3"));
 }
 
 TEST(TorchHello, SaysWhatToDo) {
