@@ -106,6 +106,12 @@ struct OperatorTraits {
   // What it does depends on how the elements of its first argument are ordered and which of them are equal. How much
   // its results depend on the values is measured with changes that keep both.
   bool ranks = false;
+  // Whether a call does so with the first floating tensor among its arguments, of an operator of which only some do.
+  // Null: none does.
+  bool (*ranks_in)(const List& args, const Dict& kwargs) = nullptr;
+  bool ranks_with(const List& args, const Dict& kwargs) const {
+    return ranks || (ranks_in != nullptr && ranks_in(args, kwargs));
+  }
   // Results without axes may have one of length 1: torch gave it on the CPU up to 2.0, and nowhere else.
   bool may_add_axis = false;
   // Null: it has no steps.

@@ -41,7 +41,7 @@ class Element {
     // A sum of terms that cancel is as inexact as its terms: what is not zero in place of a dropped element is a
     // number, less that number times the probability.
     const double terms = std::abs(dropped) / (1 - probability);
-    const double size = std::isfinite(kept) ? std::abs(kept) + terms : 0;
+    const double size = (std::isfinite(kept) ? std::abs(kept) : 0) + terms;
     tolerance_ = roundings * epsilon(dtype) * std::max(size, smallest_normal(dtype));
     largest_ = max_finite(dtype);
   }

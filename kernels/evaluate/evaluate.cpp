@@ -39,8 +39,11 @@ class SideBuilder {
       if (!benchmark_) return input(*tensor);
       const DType raised = raised_dtype(tensor->dtype(), plan_, inputs_.size());
       recorded_.note(tensor->dtype(), raised, tensor->rank() > 0);
-      const auto& change = inputs_.empty() && options_.change_first ? options_.change_first : options_.change_input;
-      if (change && is_floating_or_complex(raised)) return input(number_by_number(tensor->to(raised), change));
+      if (options_.change_input && is_floating_or_complex(raised)) {
+        const bool first = !std::exchange(has_changed_, true) && options_.change_first;
+        const auto& change = first ? options_.change_first : options_.change_input;
+        return input(number_by_number(tensor->to(raised), change));
+      }
       // Products and lookups take half types as they are stored. Of small tensors a copy costs nothing.
       const bool when_asked = is_half(tensor->dtype()) && raised == DType::float32 && tensor->numel() >= large_input;
       return when_asked ? input(*tensor, raised) : input(tensor->to(raised));
@@ -78,6 +81,7 @@ class SideBuilder {
   const EvaluationOptions& options_;
   RaisePlan plan_;
   std::optional<DType> cast_to_;
+  bool has_changed_ = false;  // a floating or complex tensor
   RecordedDTypes recorded_;
   std::vector<Var> inputs_;
 };

@@ -52,7 +52,7 @@ struct EvaluationOptions {
   // Changes the floating inputs and gradients of a benchmark after they are raised, of complex ones the numbers that
   // they consist of (pairs_of). Empty: they are taken as they are.
   std::function<Tensor(const Tensor&)> change_input;
-  // Does so with the first tensor of the arguments, where that is floating. Empty: change_input does.
+  // Does so with the first floating or complex tensor of the arguments. Empty: change_input does.
   std::function<Tensor(const Tensor&)> change_first;
   // Changes the gradients of the outputs once the outputs, and what the operator was free to do, are known: where these
   // are free up to a sign or their order, a gradient belongs to one choice of it. Empty: they are taken as they are.

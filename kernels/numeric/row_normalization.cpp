@@ -139,6 +139,9 @@ void backward_row(const T* x, const T* g, const T* weight, T mean, T rstd, const
   T average = 0;
   if (layout.statistics == NormStatistics::mean_and_variance) {
     average = row_sum<T>(count, layout.summation, [scratch](std::int64_t i) { return scratch[i]; }) / size;
+    // Of a row of one element it is what it is subtracted from, and 1 / sqrt(epsilon) times a place is left where a
+    // device forms both in other ways.
+    if (const std::uint32_t seed = roughness(); seed != 0) average = a_place_beside(average, seed);
   }
   const T projection =
       row_sum<T>(count, layout.summation, [=](std::int64_t i) { return scratch[i] * ((x[i] - mean) * rstd); }) / size;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "kernels/base/error.h"
 #include "kernels/compare/estimates.h"
@@ -61,6 +62,21 @@ std::optional<Tensor> tensor_of_row(const Evaluation& evaluation, const Comparis
 // What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
 double typical_allowance(const Tensor& bench, DType dtype, const SumModel& model) {
   return median(allowed_shares(bench, dtype, model).all());
+}
+
+// How many different numbers a device has in place of what is not explained or not to nearest: equal ones, as of rows
+// that are alike, are one observation.
+std::int64_t different_elements(const Tensor& device, const RoundingFit& fit) {
+  const Tensor values = device.to(DType::float64).contiguous();
+  const auto* value = values.data<double>();
+  std::vector<double> found;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(device.numel()); ++i) {
+    const bool beyond = i < fit.is_beyond.size() && fit.is_beyond[i];
+    const bool misrounded = i < fit.is_misrounded.size() && fit.is_misrounded[i];
+    if ((beyond || misrounded) && !std::isnan(value[i])) found.push_back(value[i]);
+  }
+  std::ranges::sort(found);
+  return std::ranges::unique(found).begin() - found.begin();
 }
 
 bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t longest) {
@@ -203,7 +219,7 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
 bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select,
                                     const Judged& judged) {
   const Tensor& device = comparison.pairs[row].device;
-  if (judged.fit.beyond + judged.fit.misrounded < enough_elements) return false;
+  if (different_elements(device, judged.fit) < enough_elements) return false;
   const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   static constexpr std::array faults{Arithmetic{.summation = {.accumulator = Accumulator::float16}},
                                      Arithmetic{.summation = {.drops_last = true}},

@@ -59,7 +59,8 @@ class Variations {
   static double input_change(DType raised);
 
   // At least so many benchmarks whose every input is changed by plus or minus input_change; none if they cannot be had.
-  // Where the order of elements matters (traits), those of the first argument keep it.
+  // Where the order of elements matters (traits), those of the first argument keep it. Elements that two arguments of
+  // one shape have in common at a place are changed alike.
   const std::vector<Evaluation>& changed_benchmarks(std::size_t samples);
 
   // The benchmark of an operator that is linear in each of its arguments and in the gradients of its results

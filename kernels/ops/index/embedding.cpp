@@ -1,4 +1,5 @@
 // Rows of a table by index, and sums, means and maxima of bags of them.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -234,6 +235,17 @@ Value embedding_bag_with_offsets(const Bound& args) {
   return List{raised.back(result), list(bags.bag_of), list(bags.sizes), None{}};
 }
 
+// Whether each bag gives its largest elements; of either form the mode has one place among the arguments.
+template <std::size_t place>
+bool ranks_bags(const List& args, const Dict& kwargs) {
+  const auto named = std::ranges::find(kwargs, "mode", [](const auto& entry) { return entry.first; });
+  const Value* mode = named != kwargs.end() ? &named->second : place < args.size() ? &args[place] : nullptr;
+  if (mode == nullptr) return false;
+  const auto* text = mode->get<std::string>();
+  const auto* number = mode->get<std::int64_t>();
+  return (text != nullptr && *text == "max") || (number != nullptr && *number == 2);
+}
+
 }  // namespace
 
 OP("embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
@@ -263,14 +275,15 @@ OP("embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_
    "bool include_last_offset=False, int? padding_idx=None)",
    [](const Bound& args) -> Value { return embedding_bag(args); });
 NAMES("embedding_bag", "Functional: embedding_bag");
-TRAITS("embedding_bag", .varies = Varies::gradients, .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("embedding_bag", .ranks_in = ranks_bags<6>, .varies = Varies::gradients,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, "
    "int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
    "int? padding_idx=None)",
    embedding_bag_with_offsets);
 NAMES("embedding_bag_with_offsets", "Torch: embedding_bag");
-TRAITS("embedding_bag_with_offsets", .varies = Varies::gradients,
+TRAITS("embedding_bag_with_offsets", .ranks_in = ranks_bags<4>, .varies = Varies::gradients,
        .recorded_gradients = RecordedGradients::of_last_step);
 
 // The table after the rows in use were scaled down to a norm of at most max_norm.

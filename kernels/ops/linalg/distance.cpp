@@ -11,6 +11,7 @@
 #include "kernels/numeric/matrix_product.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 
@@ -182,6 +183,7 @@ Var cdist(const Var& a, const Var& b, double p) {
   const Tensor x = a.tensor().to(compute).expand(shape_x).contiguous();
   const Tensor y = b.tensor().to(compute).expand(shape_y).contiguous();
   Tensor result(compute, shape);
+  note_sums(pairs.length, result.numel());
   const bool by_products = p == 2 && roughness() != 0 && std::max(pairs.rows_x, pairs.rows_y) > few_rows;
   if (by_products && compute == DType::float64) {
     distances_by_products(pairs, x.data<double>(), y.data<double>(), result.mutable_data<double>());
@@ -196,6 +198,7 @@ Var cdist(const Var& a, const Var& b, double p) {
     Tensor gradient_x = Tensor::zeros(compute, x.shape());
     Tensor gradient_y = Tensor::zeros(compute, y.shape());
     const Tensor gradient = g.to(compute).contiguous();
+    note_sums(std::max(pairs.rows_x, pairs.rows_y), x.numel() + y.numel());
     if (compute == DType::float64) {
       distances_backward(pairs, p, x.data<double>(), y.data<double>(), result.data<double>(), gradient.data<double>(),
                          gradient_x.mutable_data<double>(), gradient_y.mutable_data<double>());
@@ -227,6 +230,7 @@ Var pdist(const Var& input, double p) {
   const std::int64_t length = x.size(1);
   require_bounded(x.shape());
   Tensor result(x.dtype(), {rows < 2 ? 0 : rows * (rows - 1) / 2});
+  note_sums(length, result.numel());
   visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);
     with_norm<T>(p, [&](const auto& norm) {
@@ -239,6 +243,7 @@ Var pdist(const Var& input, double p) {
                              {{input, [=](const Tensor& gradient) {
                                  const Tensor g = to_compute(gradient.to(x.dtype()));
                                  Tensor of_x = Tensor::zeros(x.dtype(), x.shape());
+                                 note_sums(rows, x.numel());
                                  visit_compute(x.dtype(), [&](auto element) {
                                    using T = decltype(element);
                                    T* target = of_x.mutable_data<T>();

@@ -98,7 +98,16 @@ Var huber(const Var& x, const Var& t, double knee, double divisor) {
 
 Var smooth_l1(const Var& x, const Var& t, double beta) {
   if (beta < 0) throw SkipError("smooth_l1_loss does not support negative values for beta.");
-  return beta == 0 ? absolute_difference(x, t) : huber(x, t, beta, beta);
+  if (beta > 0) return huber(x, t, beta, beta);
+  // torch's kernel asks first whether the difference is at most -beta: at 0 both arguments have the slope from below.
+  const auto slope = [](auto d) {
+    using T = decltype(d);
+    return is_nan(d) ? d : d > 0 ? T{1} : T{-1};
+  };
+  return float_binary(
+      x, t, [](auto a, auto b) { return std::abs(a - b); },
+      [slope](auto a, auto b, auto, auto g) { return slope(a - b) * g; },
+      [slope](auto a, auto b, auto, auto g) { return slope(b - a) * g; });
 }
 
 Var huber_checked(const Var& x, const Var& t, double delta) {

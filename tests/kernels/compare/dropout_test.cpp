@@ -48,6 +48,9 @@ TEST(Dropout, InfinityMayBecomeNoNumber) {
   EXPECT_EQ(finding(rule({infinity, infinity, nan}), {infinity, nan, nan}), "");
   EXPECT_NE(finding(rule({2, infinity}), {nan, 0}), "");
   EXPECT_NE(finding(rule({nan, 2}), {1, 0}), "");
+  // Where no number is kept, what is dropped is rounded as beside a number.
+  EXPECT_EQ(finding(rule({nan, infinity}, -1.4577435), {-1.4577435, -1.4577435}), "");
+  EXPECT_NE(finding(rule({nan, 2}, -1.4577435), {-1.458, 2}), "");
   // What float16 cannot hold.
   EXPECT_EQ(finding(rule({1e5, -1e5}), {infinity, -infinity}, DType::float16), "");
   EXPECT_NE(finding(rule({1e5, 1e4}), {-infinity, infinity}, DType::float16), "");

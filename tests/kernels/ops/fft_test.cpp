@@ -35,6 +35,43 @@ TEST(Fourier, AgreesWithTheDefinition) {
   }
 }
 
+// Terms that cancel leave a float64 benchmark of float64 calls no more digits than its sums have.
+TEST(Fourier, IsRightToTheLastPlace) {
+  using Wide = std::complex<long double>;
+  for (const std::int64_t n : {64, 100, 134, 210, 1009}) {
+    const Tensor x = random_complex({n}, static_cast<std::uint64_t>(n));
+    const std::vector<C> values = numbers(x);
+    const std::vector<C> y = numbers(fourier(x, 0, FourierDirection::forward, 1));
+    for (std::int64_t k = 0; k < n; ++k) {
+      Wide sum;
+      for (std::int64_t j = 0; j < n; ++j) {
+        const long double angle =
+            -2 * std::numbers::pi_v<long double> * static_cast<long double>(j * k % n) / static_cast<long double>(n);
+        sum += Wide(values[static_cast<std::size_t>(j)]) * Wide(std::cos(angle), std::sin(angle));
+      }
+      const C found = y[static_cast<std::size_t>(k)];
+      const auto is_close = [](double a, long double b) {
+        return std::abs(static_cast<long double>(a) - b) <= 0x1p-53L * std::abs(b) + 2e-16L;
+      };
+      EXPECT_TRUE(is_close(found.real(), sum.real()) && is_close(found.imag(), sum.imag())) << n << " at " << k;
+    }
+  }
+}
+
+// The sum of real numbers, and that with alternating signs, is real whatever the numbers are.
+TEST(Fourier, OfRealNumbersIsRealAtTheEnds) {
+  for (const DType dtype : {DType::complex64, DType::complex128}) {
+    for (const std::int64_t n : {2, 4, 6, 8, 10, 12, 14, 22, 26, 100, 134, 268, 1000, 2018}) {
+      const Tensor x = uniform({n}, -1, 1, static_cast<std::uint64_t>(n)).to(dtype);
+      for (const FourierDirection direction : {FourierDirection::forward, FourierDirection::inverse}) {
+        const Tensor y = fourier(x, 0, direction, 1).to(DType::complex128);
+        EXPECT_EQ(y.data<C>()[0].imag(), 0) << n;
+        EXPECT_EQ(y.data<C>()[n / 2].imag(), 0) << n;
+      }
+    }
+  }
+}
+
 // A length with a large factor takes no n^2 steps: this would be 10^10 of them.
 TEST(Fourier, TakesLongPrimes) {
   const std::int64_t n = 100003;

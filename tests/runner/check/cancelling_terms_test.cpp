@@ -34,6 +34,8 @@ std::vector<Cancelling> cancelling() {
   const Dict rows{{"dim", Value(std::int64_t{1})}};
   ApiCall norm = call_of("Functional.layer_norm.0", {{6, 1}}, {6, 1}, DType::float32, 1, 2);
   norm.args.emplace_back(List{std::int64_t{1}});
+  ApiCall groups = call_of("Functional.group_norm.0", {{5, 6, 1}}, {5, 6, 1}, DType::float32, 1, 2);
+  groups.args.emplace_back(std::int64_t{6});
   return {
       {"normalised single elements",
        with(call_of("Functional.normalize.0", {{6, 1}}, {6, 1}, DType::float32, 1, 2), rows), false, 0, 3e-8, 1e-3},
@@ -43,6 +45,8 @@ std::vector<Cancelling> cancelling() {
       {"the correlation of one row", call_of("Torch.corrcoef.0", {{7}}, {}, DType::float32, 1, 2), false, 0, 3e-8,
        1e-3},
       {"rows of one element", norm, true, 0, 1e-5, 1e-2},
+      {"gradients of rows of one element", norm, false, 0, 316.2 * 0x1p-24, 1e-2},
+      {"gradients of groups of one element", groups, false, 0, 316.2 * 0x1p-24, 1e-2},
   };
 }
 

@@ -199,6 +199,32 @@ TEST(SoundDevices, MayComputeDistancesByProducts) {
   });
 }
 
+// Sums of any norm are as long as the rows: one after the other, their errors grow.
+TEST(SoundDevices, MayAddTheTermsOfADistanceOneByOne) {
+  for (const double p : {1.0, 0.5, 3.0}) {
+    ApiCall call = call_of("Torch.cdist.0", {{100, 512}, {100, 512}}, {100, 100});
+    call.kwargs = {{"p", p}};
+    const List args = materialise(call, {}).args;
+    const Tensor x = args[0].get<Tensor>()->contiguous();
+    const Tensor y = args[1].get<Tensor>()->contiguous();
+    const auto with = [&](double factor) {
+      return [&, factor](DeviceResult& result, int) {
+        set_elements(result.output, [&](double, std::int64_t at) {
+          float total = 0;
+          for (std::int64_t i = 0; i < 512; ++i) {
+            const float d = std::abs(x.data<float>()[at / 100 * 512 + i] - y.data<float>()[at % 100 * 512 + i]);
+            total += p == 1 ? d : std::pow(d, static_cast<float>(p));
+          }
+          const float norm = p == 1 ? total : std::pow(total, static_cast<float>(1 / p));
+          return static_cast<double>(norm) * (at == 77 ? factor : 1);
+        });
+      };
+    };
+    expect_sound(call, with(1));
+    expect_fault(call, with(1.001));
+  }
+}
+
 // A place beside the end of a domain, where the slope is steep and changed inputs may leave the domain.
 TEST(SoundDevices, MayErrAtTheEndOfADomain) {
   const ApiCall call = call_with("Torch.acos.0", {of(DType::float64, {3}, {1 - 1e-7, 1 - 3e-7, 0.5})});

@@ -1,0 +1,110 @@
+// Arguments that are equal, to one another or within themselves: how much a result depends on its arguments is measured
+// with changes that leave them equal, because what other arguments would give excuses nothing.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runner/results/counts.h"
+#include "tests/runner/check/support.h"
+
+namespace msrun::testing {
+namespace {
+
+Tensor waves(DType dtype, const Dims& shape, double first) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < element_count(shape); ++i)
+    values.push_back(1.9 * std::sin(first + 2.3 * static_cast<double>(i)));
+  return Tensor::from<double>(DType::float64, shape, std::span<const double>(values)).to(dtype);
+}
+
+// With gradients for an output of that shape.
+ApiCall call_with(const std::string& name, List args, const Dims& output, DType dtype = DType::float32) {
+  ApiCall call = call_of(name, {}, output, dtype);
+  call.args = std::move(args);
+  return call;
+}
+
+ApiResult scaled(const ApiCall& call, const TensorFiles& files, double factor) {
+  const auto change = [=](DeviceResult& device, int) {
+    for (Value& gradient : device.gradients) {
+      if (gradient.get<Tensor>() != nullptr) scale(gradient, factor);
+    }
+  };
+  return check(call, change, {}, files.options());
+}
+
+void expect_found(const ApiCall& call, const TensorFiles& files, double factor) {
+  const ApiResult sound = scaled(call, files, 1);
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  const ApiResult wrong = scaled(call, files, factor);
+  EXPECT_TRUE(is_suspicious(wrong)) << described(wrong);
+}
+
+// x - x + eps is eps, and would be a thousand times that with changes of each x of its own.
+TEST(EqualElements, OfTwoArgumentsLeaveADistanceExact) {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    TensorFiles files;
+    const Tensor x = waves(dtype, {6, 5}, 0.3);
+    const Tensor other = waves(dtype, {6, 5}, 0.9);
+    expect_found(call_with("Functional.pairwise_distance.0", {files.file(x), files.file(x)}, {6}, dtype), files, 1.01);
+    for (const char* name : {"Functional.triplet_margin_loss.0", "Functional.triplet_margin_with_distance_loss.0"}) {
+      ApiCall call = call_with(name, {files.file(x), files.file(x), files.file(other)}, {}, dtype);
+      call.kwargs = {{"margin", Value(9.0)}};
+      expect_found(call, files, 1.01);
+    }
+  }
+}
+
+// Rows that are equal, beside others that are not.
+TEST(EqualElements, OfSomeRowsLeaveTheirDistancesExact) {
+  TensorFiles files;
+  const Tensor x = waves(DType::float32, {6, 5}, 0.3);
+  const Tensor y = changed_elements(x, [](double value, std::int64_t i) { return i < 15 ? value : value + 0.75; });
+  const ApiCall call = call_with("Functional.pairwise_distance.0", {files.file(x), files.file(y)}, {6});
+  const auto change = [](DeviceResult& device, int) {
+    for (Value& gradient : device.gradients) {
+      gradient = changed_elements(*gradient.get<Tensor>(),
+                                  [](double value, std::int64_t i) { return i < 15 ? value * 1.01 : value; });
+    }
+  };
+  EXPECT_FALSE(is_suspicious(check(call, {}, {}, files.options())));
+  EXPECT_TRUE(is_suspicious(check(call, change, {}, files.options())));
+}
+
+// Where two arguments are equal, each gets half of the gradient, or none.
+TEST(EqualElements, OfTwoArgumentsStayOnTheKink) {
+  TensorFiles files;
+  const Tensor x = waves(DType::float32, {6, 5}, 0.3);
+  const List twice{files.file(x), files.file(x)};
+  expect_found(call_with("Torch.maximum.0", twice, {6, 5}), files, 0);
+  const auto one = [](DeviceResult& device, int) {
+    device.gradients.front() =
+        changed_elements(*device.gradients.front().get<Tensor>(), [](double, std::int64_t) { return 0.03; });
+  };
+  EXPECT_TRUE(is_suspicious(check(call_with("Functional.l1_loss.0", twice, {}), one, {}, files.options())));
+}
+
+// The largest of equal rows, or of a window of equal elements.
+TEST(EqualElements, OfOneArgumentStayTiesWhereALargestIsPicked) {
+  TensorFiles files;
+  const Tensor table = Tensor::full(DType::float32, Dims{5, 6}, 1.7);
+  std::vector<std::int64_t> members;
+  for (std::int64_t i = 0; i < 20; ++i) members.push_back(i * 3 % 5);
+  const Tensor indices = Tensor::from<std::int64_t>(DType::int64, Dims{20}, std::span<const std::int64_t>(members));
+  const std::vector<std::int64_t> starts{0, 4, 10, 16};
+  const Tensor offsets = Tensor::from<std::int64_t>(DType::int64, Dims{4}, std::span<const std::int64_t>(starts));
+  ApiCall bags = call_with("Functional.embedding_bag.0",
+                           {files.file(indices, false), files.file(table), files.file(offsets, false)}, {4, 6});
+  bags.kwargs = {{"mode", Value(std::string("max"))}};
+  expect_found(bags, files, 0);
+  const ApiCall numbered = call_with(
+      "Torch.embedding_bag.0",
+      {files.file(table), files.file(indices, false), files.file(offsets, false), false, std::int64_t{2}}, {4, 6});
+  expect_found(numbered, files, 0);
+}
+
+}  // namespace
+}  // namespace msrun::testing
