@@ -7,6 +7,7 @@
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/logistic.h"
 #include "kernels/numeric/matrix_product.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 
 namespace msrun {
@@ -18,11 +19,12 @@ T sigmoid(T x) {
   return logistic_of(x, std::exp(-std::abs(x)));
 }
 
-// One entry of one step. gates has the input's part on entry and the activated gates on return; h_part is the
-// product of the previous h. Writes h (before a projection) and, for lstm, c.
+// One entry of one step. gates has the input's part on entry and the activated gates on return, as gradients are
+// computed from them: off by a place for a seed that is not 0, because what is left of 1 where they are saturated is
+// a place or nothing. h_part is the product of the previous h. Writes h (before a projection) and, for lstm, c.
 template <class T>
 void step_entry(const RecurrentLayer& layer, T* gates, const T* h_part, const T* h_before, const T* c_before, T* inner,
-                T* h, T* c) {
+                T* h, T* c, std::uint32_t seed) {
   const std::int64_t n = layer.hidden;
   switch (layer.cell) {
     case RecurrentCell::lstm:
@@ -31,10 +33,10 @@ void step_entry(const RecurrentLayer& layer, T* gates, const T* h_part, const T*
         const T forget = sigmoid(gates[n + i] + h_part[n + i]);
         const T candidate = std::tanh(gates[2 * n + i] + h_part[2 * n + i]);
         const T out = sigmoid(gates[3 * n + i] + h_part[3 * n + i]);
-        gates[i] = in;
-        gates[n + i] = forget;
-        gates[2 * n + i] = candidate;
-        gates[3 * n + i] = out;
+        gates[i] = rough_step(in, seed);
+        gates[n + i] = rough_step(forget, seed);
+        gates[2 * n + i] = rough_step(candidate, seed);
+        gates[3 * n + i] = rough_step(out, seed);
         c[i] = forget * c_before[i] + in * candidate;
         h[i] = out * std::tanh(c[i]);
       }
@@ -44,15 +46,18 @@ void step_entry(const RecurrentLayer& layer, T* gates, const T* h_part, const T*
         const T reset = sigmoid(gates[i] + h_part[i]);
         const T update = sigmoid(gates[n + i] + h_part[n + i]);
         const T candidate = std::tanh(gates[2 * n + i] + reset * h_part[2 * n + i]);
-        gates[i] = reset;
-        gates[n + i] = update;
-        gates[2 * n + i] = candidate;
+        gates[i] = rough_step(reset, seed);
+        gates[n + i] = rough_step(update, seed);
+        gates[2 * n + i] = rough_step(candidate, seed);
         inner[i] = h_part[2 * n + i];
         h[i] = (1 - update) * candidate + update * h_before[i];
       }
       break;
     case RecurrentCell::tanh:
-      for (std::int64_t i = 0; i < n; ++i) h[i] = gates[i] = std::tanh(gates[i] + h_part[i]);
+      for (std::int64_t i = 0; i < n; ++i) {
+        h[i] = std::tanh(gates[i] + h_part[i]);
+        gates[i] = rough_step(h[i], seed);
+      }
       break;
     case RecurrentCell::relu:
       for (std::int64_t i = 0; i < n; ++i) {
@@ -96,7 +101,7 @@ Tensor run_layer(const RecurrentLayer& layer, const RecurrentSteps& steps, const
       T* state = result.mutable_data<T>() + row * layer.width;
       step_entry(layer, saved.gates.mutable_data<T>() + row * layer.gates(), part + entry * layer.gates(), from,
                  from + layer.output, saved.inner.mutable_data<T>() + row * layer.hidden,
-                 projected ? raw.mutable_data<T>() + row * layer.hidden : state, state + layer.output);
+                 projected ? raw.mutable_data<T>() + row * layer.hidden : state, state + layer.output, roughness());
     }
     if (projected) {
       const Tensor h =
@@ -119,7 +124,7 @@ Tensor run_layer(const RecurrentLayer& layer, const RecurrentSteps& steps, const
 // dh_before what reaches the previous h directly.
 template <class T>
 void step_entry_backward(const RecurrentLayer& layer, const T* gates, const T* before, const T* inner, const T* c,
-                         const T* dh, T* dc, T* d_input, T* d_hidden, T* dh_before) {
+                         const T* dh, T* dc, T* d_input, T* d_hidden, T* dh_before, std::uint32_t seed) {
   const std::int64_t n = layer.hidden;
   switch (layer.cell) {
     case RecurrentCell::lstm: {
@@ -129,7 +134,7 @@ void step_entry_backward(const RecurrentLayer& layer, const T* gates, const T* b
         const T forget = gates[n + i];
         const T candidate = gates[2 * n + i];
         const T out = gates[3 * n + i];
-        const T squashed = std::tanh(c[i]);
+        const T squashed = rough_step(std::tanh(c[i]), seed);
         const T d = dc[i] + dh[i] * out * (1 - squashed * squashed);
         d_input[i] = d * candidate * in * (1 - in);
         d_input[n + i] = d * c_before[i] * forget * (1 - forget);
@@ -193,7 +198,7 @@ std::vector<Tensor> run_layer_backward(const RecurrentLayer& layer, const Recurr
           saved.inner.data<T>() + row * layer.hidden, saved.states.data<T>() + row * layer.width + layer.output,
           dh.data<T>() + entry * layer.hidden, state + entry * layer.width + layer.output,
           d_input.mutable_data<T>() + row * layer.gates(), d_hidden.mutable_data<T>() + row * layer.gates(),
-          direct.mutable_data<T>() + entry * layer.output);
+          direct.mutable_data<T>() + entry * layer.output, roughness());
     }
     const Tensor through = product(d_hidden.slice(0, first, count), weight, dtype, arithmetic).contiguous();
     for (std::int64_t entry = 0; entry < count; ++entry) {
