@@ -358,7 +358,8 @@ bool Explainer::grant_half_steps(const Comparison& comparison, std::size_t row, 
   model.noise = noise_of_unmeasured_steps(bench, device.dtype());
   if (!errs_like(bench, device, model.noise, times_of_noise)) return false;
   RoundingFit fit = fit_rounding(bench, device, model);
-  if (!is_acceptable(fit, judged.count)) return false;
+  const bool explained = is_acceptable(fit, judged.count);
+  if (!explained) return false;
   judged.model = std::move(model);
   judged.fit = std::move(fit);
   judged.in_half = "intermediate results";
