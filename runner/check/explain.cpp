@@ -76,7 +76,7 @@ std::int64_t different_elements(const Tensor& device, const RoundingFit& fit) {
     if ((beyond || misrounded) && !std::isnan(value[i])) found.push_back(value[i]);
   }
   std::ranges::sort(found);
-  return std::ranges::unique(found).begin() - found.begin();
+  return std::unique(found.begin(), found.end()) - found.begin();
 }
 
 bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t longest) {

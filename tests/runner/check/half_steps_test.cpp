@@ -427,5 +427,30 @@ TEST(HalfSteps, AreKnownInLargeCalls) {
   EXPECT_TRUE(is_suspicious(wrong));
 }
 
+// Of a call that is too large even for a few samples, errors of half a unit of rounding are no news, larger ones are.
+TEST(HalfSteps, AreGrantedWhereNothingIsMeasured) {
+  constexpr std::int64_t size = 4100;
+  ApiCall sums = call_of("Torch.sum.0", {{4150, size}}, {size}, DType::bfloat16);
+  sums.kwargs = {{"dim", Value(std::int64_t{0})}};
+  sums.has_backward = false;
+  const auto is_suspicious_off_by = [&](HalfRounding rounding, double units) {
+    const ApiResult result = check_on(rounding, sums, {}, [&](const MaterialisedCall&, DeviceResult& device) {
+      const Tensor sound = device.output.get<Tensor>()->to(DType::float64).contiguous();
+      double squares = 0;
+      for (std::int64_t i = 0; i < size; ++i) squares += sound.data<double>()[i] * sound.data<double>()[i];
+      const double off = units * 0x1p-8 * std::sqrt(squares / static_cast<double>(size));
+      device.output = changed_elements(sound, [&](double value, std::int64_t i) {
+                        return i % 2 == 0 ? value + off : value - off;
+                      }).to(DType::bfloat16);
+    });
+    const bool is_granted = result.mistrust == Mistrust::half_steps;
+    EXPECT_NE(is_granted, is_suspicious(result)) << units;
+    return is_suspicious(result);
+  };
+  EXPECT_FALSE(is_suspicious_off_by(processor, 1));
+  EXPECT_TRUE(is_suspicious_off_by(processor, 4));
+  EXPECT_TRUE(is_suspicious_off_by(HalfRounding::nothing, 1));
+}
+
 }  // namespace
 }  // namespace msrun::testing
