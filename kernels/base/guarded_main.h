@@ -40,7 +40,8 @@ inline std::string problem_of_path(const std::filesystem::filesystem_error& erro
   return (path.empty() ? "the working directory" : sanitised(path)) + " cannot be used: " + error.code().message();
 }
 
-// The exit code of run, or that of what it throws, or of stacks that are too small to run. Messages begin with program.
+// The exit code of run, or that of what it throws, of standard output that cannot be written, or of stacks that are too
+// small to run. Messages begin with program.
 template <class Run>
 int guarded_main(const char* program, const Run& run) {
   std::set_terminate(end_by_uncaught);
@@ -48,7 +49,9 @@ int guarded_main(const char* program, const Run& run) {
     settle_signals();
     occupy_standard_descriptors();
     prepare_stacks();
-    return run();
+    const int code = run();
+    finish_standard_output();
+    return code;
   } catch (const UserError& error) {
     std::cerr << program << ": " << sanitised(error.what()) << '\n';
     return exit_usage;

@@ -68,6 +68,26 @@ TEST_P(FrontEnd, FailsWhereItsHelpCannotBeWritten) {
   EXPECT_EQ(WEXITSTATUS(status), 2);
 }
 
+// What is printed is a part of the result: a run that lost it is none that succeeded.
+TEST(StandardOutput, ThatCannotBeWrittenFailsARun) {
+  const TemporaryDirectory scratch;
+  const std::string out = " -o '" + (scratch / "out").string() + "' > /dev/full 2> /dev/null";
+  const auto in = [](const std::string& path) { return " '" + test_data("/" + path) + "'"; };
+  const std::string pair = "dump_compare/01_stat_fp32/";
+  const std::string trees = "torchair/trees/";
+  for (const std::string& line :
+       {"dump_compare -tp" + in(pair + "target") + " -gp" + in(pair + "golden"),
+        "overflow_check -i" + in("dump_compare/11_overflow/after_comm/step0"),
+        "api_precision_compare -npu" + in("api_precision_compare/npu_details.csv") + " -gpu" +
+            in("api_precision_compare/gpu_details.csv"),
+        "torchair_compare -tp" + in(trees + "ge_on/msprobe_ge_dump") + " -gp" + in(trees + "ge_off/msprobe_ge_dump")}) {
+    // NOLINTNEXTLINE(cert-env33-c): the shell opens the device
+    const int status = std::system((programs() + "/" + line + out).c_str());
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 2) << line;
+  }
+}
+
 // Whoever reads may go away: what was to be done is done, and the program ends by itself.
 TEST_P(FrontEnd, IsNotEndedByAReaderThatGoesAway) {
   std::array<int, 2> ends{};

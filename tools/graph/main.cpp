@@ -3,18 +3,14 @@
 
 #include "kernels/base/command_line/program.h"
 #include "kernels/base/guarded_main.h"
-#include "kernels/base/standard_output.h"
 #include "tools/graph/command.h"
 
 int main(int argc, char** argv) {
   using namespace msrun;
   return guarded_main("graph", [&] {
     return print_or_run(graph::parse_options(argc, argv), [](const graph::Options& options) {
-      const int code = graph::run(options, std::cout, [](const std::string& text) {
-        std::cerr << "graph: warning: " << sanitised(text) << '\n';
-      });
-      finish_standard_output();
-      return code;
+      return graph::run(options, std::cout,
+                        [](const std::string& text) { std::cerr << "graph: warning: " << sanitised(text) << '\n'; });
     });
   });
 }

@@ -3,16 +3,13 @@
 
 #include "kernels/base/command_line/program.h"
 #include "kernels/base/guarded_main.h"
-#include "kernels/base/standard_output.h"
 #include "tools/tensor_compare/command.h"
 
 int main(int argc, char** argv) {
   using namespace msrun;
   return guarded_main("tensor_compare", [&] {
     return print_or_run(tensor_compare::parse_options(argc, argv), [](const tensor_compare::Options& options) {
-      const int code = tensor_compare::run(options, isatty(STDOUT_FILENO) == 1);
-      finish_standard_output();
-      return code;
+      return tensor_compare::run(options, isatty(STDOUT_FILENO) == 1);
     });
   });
 }
