@@ -311,7 +311,7 @@ Comparison compare_outputs(std::string_view full_name, const OperatorTraits& tra
 void note_unchecked_gradient(DetailsRow& row) {
   row.trust.mistrust = Mistrust::backward_unchecked;
   if (!row.message.ends_with('\n')) row.message += '\n';
-  row.message += "Proves little: " + std::string(mistrust_text(row.trust.mistrust)) + "\n";
+  row.message += mistrust_sentence(row.trust.mistrust) + "\n";
 }
 
 std::optional<Comparison> compare_gradients(std::string_view full_name, const OperatorTraits& traits,

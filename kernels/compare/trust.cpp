@@ -97,6 +97,8 @@ std::string_view mistrust_name(Mistrust mistrust) { return words[static_cast<std
 
 std::string_view mistrust_text(Mistrust mistrust) { return words[static_cast<std::size_t>(mistrust)].text; }
 
+std::string mistrust_sentence(Mistrust mistrust) { return "Proves little: " + std::string(mistrust_text(mistrust)); }
+
 Trust trust_in(const Tensor& bench, DType dtype, const SumModel& model) {
   Trust trust{.mistrust = same_everywhere(bench), .visible = std::nullopt};
   const FewNumbers shares = allowed_shares(bench, dtype, model);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "kernels/tensor/dtype.h"
@@ -34,6 +35,9 @@ std::string_view mistrust_name(Mistrust mistrust);
 
 // The rest of the sentence "Proves little: ...", for people; "" for none.
 std::string_view mistrust_text(Mistrust mistrust);
+
+// That sentence: a line of a Message, without its line feed, by which rows that were read back are known. Not for none.
+std::string mistrust_sentence(Mistrust mistrust);
 
 // The smallest relative faults that are told from rounding, as exponents of powers of two, rounded up: an error of
 // 2^of_one in one typical element, or of 2^of_all in all of them.

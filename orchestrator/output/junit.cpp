@@ -48,7 +48,7 @@ std::string attribute(const char* name, const std::string& value) {
 std::string words_of(const ApiResult& result) {
   std::string text = message_with_reason(result);
   if (is_mistrusted(result)) {
-    text += (text.empty() ? "" : "\n") + std::string("Proves little: ") + std::string(mistrust_text(result.mistrust));
+    text += (text.empty() ? "" : "\n") + mistrust_sentence(result.mistrust);
   }
   return text;
 }

@@ -219,6 +219,7 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
 bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select,
                                     const Judged& judged) {
   const Tensor& device = comparison.pairs[row].device;
+  if (judged.fit.beyond + judged.fit.misrounded < enough_elements) return false;
   if (different_elements(device, judged.fit) < enough_elements) return false;
   const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   static constexpr std::array faults{Arithmetic{.summation = {.accumulator = Accumulator::float16}},
@@ -481,7 +482,7 @@ void Explainer::explain_row(Comparison& comparison, std::size_t place, const Sum
   const bool doubtful = row.trust.mistrust != Mistrust::none;
   if (silent || (explained && row.status == Status::pass && !doubtful)) return;
   if (!row.message.ends_with('\n')) row.message += '\n';
-  if (doubtful) row.message += "Proves little: " + std::string(mistrust_text(row.trust.mistrust)) + "\n";
+  if (doubtful) row.message += mistrust_sentence(row.trust.mistrust) + "\n";
   if (in_half) {
     row.message += half_steps_text(judged.in_half, device.dtype(), judged.fit);
     return;

@@ -44,7 +44,7 @@ void append_pytorch_rows(std::string& out, const std::string& name, const std::v
 // Why a gradient was not checked; empty if it was. That is the line before the one that says so.
 std::string why_unchecked(const DetailsRow& row) {
   if (row.trust.mistrust != Mistrust::backward_unchecked) return {};
-  const std::size_t end = row.message.find("\nProves little: ");
+  const std::size_t end = row.message.find("\n" + mistrust_sentence(row.trust.mistrust));
   if (end == std::string::npos || end == 0) return {};
   const std::size_t begin = row.message.rfind('\n', end - 1);
   return row.message.substr(begin == std::string::npos ? 0 : begin + 1, end - begin - 1);

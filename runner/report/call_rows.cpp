@@ -72,7 +72,7 @@ std::string note_of(const ApiResult& result, Standing standing, const Redaction&
   } else if (!result.message.empty()) {
     note = redaction.reason(first_line(result.message));
   } else if (standing == Standing::mistrusted) {
-    note = "Proves little: " + std::string(mistrust_text(result.mistrust));
+    note = mistrust_sentence(result.mistrust);
   } else {
     for (const std::string& line : consistency_lines(result))
       note += (note.empty() ? "" : " ") + redaction.reason(line);

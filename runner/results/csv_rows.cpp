@@ -11,7 +11,7 @@ namespace {
 Mistrust mistrust_in(std::string_view message) {
   for (std::size_t i = 1; i < mistrust_count; ++i) {
     const auto mistrust = static_cast<Mistrust>(i);
-    const std::string sentence = "\nProves little: " + std::string(mistrust_text(mistrust));
+    const std::string sentence = "\n" + mistrust_sentence(mistrust);
     if (message.find(sentence) != std::string_view::npos) return mistrust;
   }
   return Mistrust::none;
