@@ -32,6 +32,9 @@ void print_text(std::string_view text) {
 
 void finish_standard_output() {
   if (std::cout.flush()) return;
+  // Whoever starts a program without standard output wants none of it; occupy_standard_descriptors() cannot be written.
+  const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) return;
   // The stream does not tell what went wrong; a pipe without a reader is one with an error.
   pollfd state{STDOUT_FILENO, POLLOUT, 0};
   if (poll(&state, 1, 0) == 1 && (state.revents & POLLERR) != 0) return;

@@ -10,7 +10,7 @@ namespace msrun {
 void print_text(std::string_view text);
 
 // Ends what was printed to std::cout, as print_text() does: throws UserError if it could not be written, but for a
-// reader that has gone away, which changes no exit code.
+// reader that has gone away, and where the program was started without standard output, which changes no exit code.
 void finish_standard_output();
 
 // One line on standard error, without its line feed. It is lost if it cannot be written at once: for processes that
