@@ -195,7 +195,10 @@ class PowerLoss : public ::testing::Test {
   }
 
   static std::vector<std::string> arguments(const fs::path& out) {
-    return {"-api_info", dump("llama_fp32"), "-n", "1", "-d", "0", "--durability", "power", "-o", out};
+    // Calls that keep the device busy, spread over the run, so that what is finished between them is synced between
+    // them however fast the machine is.
+    return {"-api_info",   dump("llama_fp32"),    "-n", "1", "-d", "0", "--durability", "power",
+            "--sim-fault", "*.rsqrt.*=slow=0.03", "-o", out};
   }
 
   Finished watched(const std::vector<std::string>& args, const std::vector<std::string>& environment = {}) {
