@@ -111,18 +111,12 @@ class Walk {
     row.message = std::move(message);
   }
 
-  // Whether that gradient is one that a device has to give, as one of zeros need not be.
-  static bool has_a_number(const Value& bench) {
-    const Tensor* tensor = tensor_in(bench);
-    return tensor != nullptr && (is_complex(tensor->dtype()) || zero_count(*tensor) != tensor->numel());
-  }
-
   // precision_metrics.md 2.3.
   void pair(const Value& bench, const Value& device) {
     if (const Unsupported* unsupported = bench.get<Unsupported>()) throw SkipError(unsupported->reason);
     if (const Unsupported* unsupported = device.get<Unsupported>()) {
       add(Status::skip, unsupported->reason);
-      if (of_gradients_ && !options_.compat_msprobe && has_a_number(bench)) note_unchecked_gradient(rows_.back());
+      if (of_gradients_ && !options_.compat_msprobe && is_owed(bench)) note_unchecked_gradient(rows_.back());
       return;
     }
     const std::string bench_class = class_of(bench);
@@ -306,6 +300,11 @@ Comparison compare_outputs(std::string_view full_name, const OperatorTraits& tra
   }
   if (!options.compat_msprobe) accept_ties(traits.ties, bench, device, first_input, walk.rows());
   return walk.finish();
+}
+
+bool is_owed(const Value& gradient) {
+  const Tensor* tensor = tensor_in(gradient);
+  return tensor != nullptr && (is_complex(tensor->dtype()) || zero_count(*tensor) != tensor->numel());
 }
 
 void note_unchecked_gradient(DetailsRow& row) {

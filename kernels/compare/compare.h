@@ -52,6 +52,9 @@ struct Comparison {
 // SkipError for any other number of segments.
 std::string short_api_name(std::string_view full_name);
 
+// Whether a device has to give that gradient of the benchmark, as it need not give one of zeros.
+bool is_owed(const Value& gradient);
+
 // Says of the row of a gradient that it was not checked, whatever those of the call's others are, and that the call's
 // agreement proves little for it.
 void note_unchecked_gradient(DetailsRow& row);

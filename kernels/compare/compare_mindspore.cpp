@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -153,12 +154,14 @@ Comparison compare(const MindSporeSlots& slots, bool gradients, const CompareOpt
   comparison.rows.assign(slots.rounded.size(), nothing);
   comparison.pairs.resize(slots.rounded.size());
   const std::size_t pairs = std::min(of_bench.size(), of_tested.size());
+  const bool notes_gradients = gradients && !options.compat_msprobe;
   for (std::size_t i = 0; i < pairs; ++i) {
     const std::size_t place = of_bench[i];
     const Value& tested = slots.tested[of_tested[i]];
     DetailsRow& row = comparison.rows[place];
     if (const auto* unsupported = tested.get<Unsupported>()) {
       row.message = unsupported->reason;
+      if (notes_gradients && is_owed(slots.rounded[place])) note_unchecked_gradient(row);
       continue;
     }
     row = row_of(slots.rounded[place], tested, options);
@@ -168,6 +171,13 @@ Comparison compare(const MindSporeSlots& slots, bool gradients, const CompareOpt
       comparison.pairs[place] = {*bench_tensor, *tested_tensor};
     }
     if (row.status == Status::error) comparison.status = Status::error;
+  }
+  if (notes_gradients) {
+    const auto compared = std::span(of_bench).first(pairs);
+    for (const std::size_t place : kept(slots.rounded, true)) {
+      const bool left_out = std::ranges::find(compared, place) == compared.end();
+      if (left_out && is_owed(slots.rounded[place])) note_unchecked_gradient(comparison.rows[place]);
+    }
   }
   if (pairs > 0 && given != expected && !options.compat_msprobe) {
     std::string& message = comparison.rows[of_bench.front()].message;

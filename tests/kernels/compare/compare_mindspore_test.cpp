@@ -137,6 +137,26 @@ TEST(CompareMindSpore, ComparesGradientsOfFloatsAlone) {
   EXPECT_FALSE(compare_mindspore_gradients({{None{}}, {None{}}, {integer}}, CompareOptions()));
 }
 
+TEST(CompareMindSpore, SaysWhichGradientsWereNotChecked) {
+  const auto mistrust_of = [](const List& bench, const List& tested, std::size_t row, bool compat = false) {
+    CompareOptions options;
+    options.compat_msprobe = compat;
+    return compare_mindspore_gradients({bench, bench, tested}, options)->rows.at(row).trust.mistrust;
+  };
+  const List both{values({1}), values({2})};
+  EXPECT_EQ(mistrust_of(both, both, 1), Mistrust::none);
+  EXPECT_EQ(mistrust_of(both, {values({1}), None{}}, 1), Mistrust::backward_unchecked);
+  EXPECT_EQ(mistrust_of(both, {None{}, values({2})}, 0), Mistrust::backward_unchecked);
+  EXPECT_EQ(mistrust_of(both, {values({1})}, 1), Mistrust::backward_unchecked);
+  EXPECT_EQ(mistrust_of(both, {values({1}), Unsupported{"The file is damaged."}}, 1), Mistrust::backward_unchecked);
+  EXPECT_EQ(mistrust_of(both, {values({1}), None{}}, 1, true), Mistrust::none);
+  // One of zeros need not be given.
+  EXPECT_EQ(mistrust_of({values({1}), values({0})}, {values({1}), None{}}, 1), Mistrust::none);
+  const auto rows =
+      compare_mindspore_gradients({both, both, {values({1}), Unsupported{"The file is damaged."}}}, {})->rows;
+  EXPECT_EQ(rows[1].message, "The file is damaged.\nProves little: the backward could not be checked.\n");
+}
+
 TEST(CompareMindSpore, PassesEmptyOutputsButUnderCompat) {
   EXPECT_EQ(outputs({values({})}, {values({})}).status, Status::pass);
   CompareOptions options;
