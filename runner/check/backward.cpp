@@ -71,6 +71,20 @@ struct Reading {
   }
 };
 
+// For every tensor of the call the first one that is the same bit by bit, or itself.
+std::vector<std::size_t> same_tensors(const MaterialisedCall& call) {
+  std::vector<Tensor> tensors;
+  for_each_argument(call, [&](const Tensor& tensor) { tensors.push_back(tensor); });
+  std::vector<std::size_t> first(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    first[i] = i;
+    for (std::size_t j = 0; j < i && first[i] == i; ++j) {
+      if (bitwise_equal(tensors[i], tensors[j])) first[i] = j;
+    }
+  }
+  return first;
+}
+
 class BackwardCheck {
  public:
   BackwardCheck(const BackwardInput& input, Explainer& explainer, const ExplainBackward& explain)
@@ -202,23 +216,9 @@ class BackwardCheck {
     return reading;
   }
 
-  // For every tensor of the call the first one that is the same bit by bit, or itself.
-  std::vector<std::size_t> same_tensors() const {
-    std::vector<Tensor> tensors;
-    for_each_argument(input_.call, [&](const Tensor& tensor) { tensors.push_back(tensor); });
-    std::vector<std::size_t> first(tensors.size());
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      first[i] = i;
-      for (std::size_t j = 0; j < i && first[i] == i; ++j) {
-        if (bitwise_equal(tensors[i], tensors[j])) first[i] = j;
-      }
-    }
-    return first;
-  }
-
   // x * x: whoever asks for the gradient of x gets that of both factors together.
   bool read_as_one_argument() {
-    const std::vector<std::size_t> first = same_tensors();
+    const std::vector<std::size_t> first = same_tensors(input_.call);
     const auto added = [first](const List& gradients) {
       List sums = gradients;
       for (std::size_t i = 0; i < gradients.size() && i < first.size(); ++i) {

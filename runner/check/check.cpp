@@ -9,9 +9,9 @@
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/order_choice.h"
 #include "kernels/io/files/folder_below.h"
-#include "kernels/io/torch/pt_file.h"
 #include "kernels/tensor/memory.h"
 #include "runner/check/backward.h"
+#include "runner/check/damaged_files.h"
 #include "runner/check/dropout_check.h"
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
@@ -117,15 +117,6 @@ bool same_tensors(const List& a, const List& b) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(), bitwise_equal);
 }
 
-// A file that may not be read is none of the call's.
-bool is_damaged(const TensorSpec& spec, const CheckOptions& options) {
-  try {
-    return contradicts_its_checksums(recorded_file(spec, options.materialise).string());
-  } catch (const SkipError&) {
-    return false;
-  }
-}
-
 // The row that says why a call is suspicious, which its Message repeats; else its first, if there is one.
 DetailsRow* blamed_row(ApiResult& result) {
   const DetailsRow* blamed = reason_of(result).row;
@@ -135,24 +126,6 @@ DetailsRow* blamed_row(ApiResult& result) {
     }
   }
   return nullptr;
-}
-
-// For a call that looks wrong: its files may have changed since they were recorded.
-void note_damaged_files(const ApiCall& call, const CheckOptions& options, ApiResult& result) {
-  DetailsRow* const row = blamed_row(result);
-  const auto note = [&](const Value& leaf) {
-    const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
-    if (spec == nullptr || row == nullptr) return;
-    const std::string& name = (*spec)->file();
-    if (name.empty() || !is_damaged(**spec, options)) return;
-    add_line(*row, "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
-  };
-  for_each_leaf(call.args, note);
-  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, note);
-  for_each_leaf(call.grad_inputs, note);
-  if (!call.recorded) return;
-  for_each_leaf(call.recorded->outputs, note);
-  for_each_leaf(call.recorded->gradients, note);
 }
 
 class Check {
@@ -472,10 +445,10 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
       check.run();
       conclude_from_rows(result, check.shares_by_chance());
       if (is_suspicious(result) && !options.compare.compat_msprobe) {
-        DetailsRow* const row = blamed_row(result);
-        if (row != nullptr && row != result.forward_rows.data() && !check.notes().empty())
-          add_line(*row, check.notes());
-        note_damaged_files(call, options, result);
+        if (DetailsRow* const row = blamed_row(result)) {
+          if (row != result.forward_rows.data() && !check.notes().empty()) add_line(*row, check.notes());
+          note_damaged_files(call, options.materialise, *row);
+        }
       }
     }
     return with_readable_messages(std::move(result));

@@ -86,6 +86,13 @@ void keep_metric_messages(ComparedRow& row, Mode mode) {
   }
 }
 
+// How a statistic is not finite; none of what is no number, nor of a sum that overflowed over finite values.
+NotFinite kind_of(const Recording& side, const Leaf* leaf, recordings::Statistic statistic, bool compat) {
+  if (leaf == nullptr || (compat && !leaf->statistics[statistic].is_number())) return NotFinite::none;
+  if (!compat && recordings::is_overflowed_sum(side, *leaf, statistic)) return NotFinite::none;
+  return recordings::not_finite_kind(recordings::number_of(side.texts, leaf->statistics[statistic]).value_or(0));
+}
+
 class Judge {
  public:
   Judge(const Sides& sides, Mode mode, std::span<ComparedRow> rows) : sides_(sides), mode_(mode), rows_(rows) {}
@@ -195,21 +202,14 @@ class Judge {
     }
   }
 
-  // None of what is no number, too, nor of a sum that overflowed over finite values.
-  NotFinite kind(const Recording& side, const Leaf* leaf, recordings::Statistic statistic) const {
-    if (leaf == nullptr || (sides_.compat && !leaf->statistics[statistic].is_number())) return NotFinite::none;
-    if (!sides_.compat && recordings::is_overflowed_sum(side, *leaf, statistic)) return NotFinite::none;
-    return recordings::not_finite_kind(recordings::number_of(side.texts, leaf->statistics[statistic]).value_or(0));
-  }
-
   // Rule 1.
   void judge_not_finite(ComparedRow& row) {
     bool found = false;
     bool golden_too = false;
     bool alike = true;
     for (const auto statistic : {recordings::max_value, recordings::min_value}) {
-      const NotFinite my_kind = kind(sides_.target, target(row), statistic);
-      const NotFinite their_kind = kind(sides_.golden, golden(row), statistic);
+      const NotFinite my_kind = kind_of(sides_.target, target(row), statistic, sides_.compat);
+      const NotFinite their_kind = kind_of(sides_.golden, golden(row), statistic, sides_.compat);
       found = found || my_kind != NotFinite::none;
       golden_too = golden_too || their_kind != NotFinite::none;
       alike = alike && (my_kind == NotFinite::none || my_kind == their_kind);
@@ -225,7 +225,9 @@ class Judge {
     if (!matched(row)) return false;
     for (std::size_t i = 0; i < statistic_count; ++i) {
       const auto statistic = static_cast<recordings::Statistic>(i);
-      if (kind(sides_.target, target(row), statistic) != kind(sides_.golden, golden(row), statistic)) return true;
+      if (kind_of(sides_.target, target(row), statistic, sides_.compat) !=
+          kind_of(sides_.golden, golden(row), statistic, sides_.compat))
+        return true;
     }
     return false;
   }
