@@ -44,8 +44,10 @@ class SideBuilder {
         const auto& change = first ? options_.change_first : options_.change_input;
         return input(number_by_number(tensor->to(raised), change));
       }
-      // Products and lookups take half types as they are stored. Of small tensors a copy costs nothing.
-      const bool when_asked = is_half(tensor->dtype()) && raised == DType::float32 && tensor->numel() >= large_input;
+      // Products and lookups take elements as they are stored. Of small tensors a copy costs nothing.
+      const bool one_step_wider = (is_half(tensor->dtype()) && raised == DType::float32) ||
+                                  (tensor->dtype() == DType::float32 && raised == DType::float64);
+      const bool when_asked = one_step_wider && tensor->numel() >= large_input;
       return when_asked ? input(*tensor, raised) : input(tensor->to(raised));
     });
   }

@@ -18,11 +18,12 @@ namespace {
 
 using namespace packing;
 
-template <class T>
-void pack(const MatrixView<T>& view, T* target) {
+template <class T, class S>
+void pack(const MatrixView<S>& view, T* target) {
   for (std::int64_t i = 0; i < view.rows; ++i) {
-    const T* row = view.data + i * view.row_stride;
-    for (std::int64_t j = 0; j < view.columns; ++j) target[i * view.columns + j] = row[j * view.column_stride];
+    const S* row = view.data + i * view.row_stride;
+    for (std::int64_t j = 0; j < view.columns; ++j)
+      target[i * view.columns + j] = converted<T>(row[j * view.column_stride]);
   }
 }
 
@@ -228,35 +229,86 @@ void multiply_rounded(const Operand<float>& a, const Operand<float>& b, DType dt
   }
 }
 
-// result (+)= a b for contiguous rows of a and columns of b; a narrow b is copied where its columns are not contiguous.
+// result (+)= few many for few rows, and columns of `many` that are contiguous. Elements of the result are row_pitch
+// and column_pitch apart. `few` is copied where its rows are not contiguous elements of T.
 template <class T>
-void multiply_by_dot_products(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride,
-                              bool accumulate) {
+void multiply_by_dot_products(const Operand<T>& few, const Operand<T>& many, T* result, std::int64_t row_pitch,
+                              std::int64_t column_pitch, bool accumulate) {
   std::vector<T> storage;
-  MatrixView<T> columns = b;
-  if (b.row_stride != 1) {
-    storage.resize(static_cast<std::size_t>(b.rows * b.columns));
-    pack(b.transposed(), storage.data());
-    columns = {storage.data(), b.rows, b.columns, 1, b.rows};
+  const T* rows = static_cast<const T*>(few.data);
+  std::int64_t rows_pitch = few.row_stride;
+  if (few.column_stride != 1 || few.dtype != own_dtype<T>) {
+    storage.resize(static_cast<std::size_t>(few.rows * few.columns));
+    few.visit([&](const auto& view) { pack(view, storage.data()); });
+    rows = storage.data();
+    rows_pitch = few.columns;
   }
-  for (std::int64_t i = 0; !accumulate && i < a.rows; ++i) std::fill_n(result + i * result_stride, b.columns, T{});
   // Long enough for the registers, short enough for the columns of a tile to stay near.
-  constexpr std::int64_t piece = 2048;
-  for (std::int64_t from = 0; from < a.columns; from += piece) {
-    add_all_dot_products(
-        a.data + from, a.row_stride, a.rows,
-        [&](std::int64_t column) { return columns.data + column * columns.column_stride + from; }, b.columns,
-        std::min(piece, a.columns - from), result, result_stride);
-  }
+  constexpr std::int64_t longest = 2048;
+  // All rows meet a tile's columns before the next ones are fetched.
+  constexpr std::int64_t piece_columns = 16 * dot_columns;
+  const auto run = [&](std::int64_t piece) {
+    const std::int64_t end = std::min(many.columns, (piece + 1) * piece_columns);
+    for (std::int64_t first = piece * piece_columns; first < end; first += dot_columns) {
+      const std::int64_t count = std::min<std::int64_t>(dot_columns, end - first);
+      T* const sums = result + first * column_pitch;
+      for (std::int64_t i = 0; !accumulate && i < few.rows; ++i) {
+        for (std::int64_t j = 0; j < count; ++j) sums[i * row_pitch + j * column_pitch] = T{};
+      }
+      many.visit([&](const auto& view) {
+        for (std::int64_t from = 0; from < few.columns; from += longest) {
+          add_all_dot_products(
+              rows + from, rows_pitch, few.rows,
+              [&](std::int64_t column) { return view.data + (first + column) * view.column_stride + from; }, count,
+              std::min(longest, few.columns - from), sums, row_pitch, column_pitch);
+        }
+      });
+    }
+  };
+  const std::int64_t pieces = (many.columns + piece_columns - 1) / piece_columns;
+  if (pieces > 1 && help_pays(few.rows, few.columns, many.columns)) return run_pieces(pieces, run);
+  for (std::int64_t piece = 0; piece < pieces; ++piece) run(piece);
 }
+
+// result (+)= a b for many rows and few columns, as the transposed result of b' a': rows are packed in vectors so, and
+// columns fill the tiles that packing one by one is for.
+template <class T>
+void multiply_turned(const Operand<T>& a, const Operand<T>& b, T* result, std::int64_t result_stride, bool accumulate) {
+  constexpr std::int64_t piece_rows = 2 * columns_at_once<T>;
+  const auto run = [&](std::int64_t piece) {
+    const std::int64_t first = piece * piece_rows;
+    const std::int64_t rows = std::min(piece_rows, a.rows - first);
+    thread_local ReusedBuffer<T> storage;
+    T* const turned = storage.reserve(b.columns * rows);
+    const auto each = [&](const auto& f) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < b.columns; ++j) f(result[(first + i) * result_stride + j], turned[j * rows + i]);
+      }
+    };
+    if (accumulate) each([](const T& from, T& to) { to = from; });
+    multiply_by_panels(b.transposed(), a.part(first, rows, 0, a.columns).transposed(), turned, rows, accumulate);
+    each([](T& to, const T& from) { to = from; });
+  };
+  const std::int64_t pieces = (a.rows + piece_rows - 1) / piece_rows;
+  if (pieces > 1 && help_pays(a.rows, a.columns, b.columns)) return run_pieces(pieces, run);
+  for (std::int64_t piece = 0; piece < pieces; ++piece) run(piece);
+}
+
+constexpr std::int64_t few_rows = 24;
+constexpr std::int64_t few_columns = 8;
+constexpr std::int64_t narrow = 48;  // columns
 
 // Panels of packed operands, or dot products where few results have contiguous rows and columns.
 template <class T>
-void multiply(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride, bool accumulate) {
-  const bool few = a.rows <= 24 || b.columns <= 8;
-  const bool contiguous = a.column_stride == 1 && (b.row_stride == 1 || b.columns <= 8);
-  if (few && contiguous && a.columns >= 4 * lanes<T>) {
-    multiply_by_dot_products(a, b, result, result_stride, accumulate);
+void multiply(const Operand<T>& a, const Operand<T>& b, T* result, std::int64_t result_stride, bool accumulate) {
+  if (a.column_stride == 1 && a.columns >= 4 * lanes<T>) {
+    if (b.columns <= few_columns)
+      return multiply_by_dot_products<T>(b.transposed(), a.transposed(), result, 1, result_stride, accumulate);
+    if (a.rows <= few_rows && b.row_stride == 1)
+      return multiply_by_dot_products<T>(a, b, result, result_stride, 1, accumulate);
+  }
+  if (b.columns <= narrow && a.rows >= 8 * b.columns) {
+    multiply_turned<T>(a, b, result, result_stride, accumulate);
   } else if (help_pays(a.rows, a.columns, b.columns)) {
     multiply_by_panels_together<T>(a, b, result, result_stride, accumulate);
   } else {
@@ -288,30 +340,26 @@ void gemm(const MatrixView<T>& left, const MatrixView<T>& right, T* result, std:
                                 });
       }
     }
-    multiply(a, b, result, result_stride, accumulate);
+    multiply<T>(a, b, result, result_stride, accumulate);
   }
 }
 
-bool packs_operands(const StoredMatrix& a, const StoredMatrix& b) {
-  // Few rows or columns are multiplied as dot products; of small matrices the copies cost nothing.
+bool takes_stored(const StoredMatrix& a, const StoredMatrix& b, DType dtype) {
+  // Half results are rounded from blocks of packed operands; of small matrices the copies cost nothing.
+  if (is_half(dtype) && (a.rows <= few_rows || b.columns <= few_columns)) return false;
   constexpr double large = 1e6;
-  return a.rows > 24 && b.columns > 8 && a.columns > 0 &&
-         static_cast<double>(a.rows) * static_cast<double>(a.columns) * static_cast<double>(b.columns) > large;
+  return static_cast<double>(a.rows) * static_cast<double>(a.columns) * static_cast<double>(b.columns) > large;
 }
 
 void gemm_stored(const StoredMatrix& left, const StoredMatrix& right, DType dtype, std::byte* result) {
+  const std::int64_t stride = right.columns;
+  if (dtype == DType::float64) {
+    return multiply<double>(Operand<double>(left), Operand<double>(right), reinterpret_cast<double*>(result), stride,
+                            false);
+  }
   const Operand<float> a(left);
   const Operand<float> b(right);
-  if (dtype == DType::float32) {
-    auto* const to = reinterpret_cast<float*>(result);
-    if (help_pays(a.rows, a.columns, b.columns)) {
-      multiply_by_panels_together(a, b, to, b.columns, false);
-    } else {
-      multiply_by_panels(a, b, to, b.columns, false);
-    }
-    return;
-  }
-  const std::int64_t stride = b.columns;
+  if (dtype == DType::float32) return multiply<float>(a, b, reinterpret_cast<float*>(result), stride, false);
   const auto size = static_cast<std::int64_t>(size_of(dtype));
   if (!help_pays(a.rows, a.columns, b.columns)) return multiply_rounded(a, b, dtype, result, stride);
   for_each_piece_together(

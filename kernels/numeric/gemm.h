@@ -31,7 +31,7 @@ template <class T>
 void gemm(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride, bool accumulate,
           const Arithmetic& arithmetic = {});
 
-// A matrix of float32, float16 or bfloat16 elements; strides are in elements.
+// A matrix of floating elements; strides are in elements.
 struct StoredMatrix {
   const void* data;
   DType dtype;
@@ -41,12 +41,14 @@ struct StoredMatrix {
   std::int64_t column_stride;
 };
 
-// Whether gemm_stored() takes a product of matrices of these sizes and strides: those that are large enough for their
-// operands to be packed.
-bool packs_operands(const StoredMatrix& a, const StoredMatrix& b);
+// Whether gemm_stored() takes a product of matrices of these sizes and strides for a result of that dtype: those that
+// are large enough for a copy to cost something.
+bool takes_stored(const StoredMatrix& a, const StoredMatrix& b, DType dtype);
 
-// gemm of the operands converted to float32, with the result rounded to `dtype`, one of the three: bit by bit the same,
-// without the copies. Rows of `result` are contiguous and lie together.
+// gemm of the operands converted to the type that is computed in, with the result rounded to `dtype`: bit by bit the
+// same, without the copies. `dtype` is float32, float16 or bfloat16 for operands of these three, computed in float32,
+// or float64 for operands of float32 and float64, computed in float64. Rows of `result` are contiguous and lie
+// together.
 void gemm_stored(const StoredMatrix& a, const StoredMatrix& b, DType dtype, std::byte* result);
 
 }  // namespace msrun

@@ -22,15 +22,6 @@ using namespace tiles;
 template <class T>
 constexpr std::int64_t panel_width{widest * lanes<T>};
 
-template <class T, class S>
-T converted(S value) {
-  if constexpr (std::is_same_v<S, T>) {
-    return value;
-  } else {
-    return to_float(value);
-  }
-}
-
 // A matrix whose elements are converted to T, float or double, when they are packed.
 template <class T>
 struct Operand {
@@ -55,6 +46,8 @@ struct Operand {
     if constexpr (std::is_same_v<T, float>) {
       if (dtype == DType::bfloat16) return f(view<BFloat16>());
       if (dtype == DType::float16) return f(view<Half>());
+    } else {
+      if (dtype == DType::float32) return f(view<float>());
     }
     f(view<T>());
   }
@@ -65,6 +58,13 @@ struct Operand {
     visit([&](const auto& whole) { result.data = whole.data + first_row * row_stride + first_column * column_stride; });
     result.rows = row_count;
     result.columns = column_count;
+    return result;
+  }
+
+  Operand transposed() const {
+    Operand result = *this;
+    std::swap(result.rows, result.columns);
+    std::swap(result.row_stride, result.column_stride);
     return result;
   }
 
@@ -109,17 +109,6 @@ template <class T, int distance = 1>
       b = interleaved<distance, true, T>(before, b, all);
     }
     transpose<T, 2 * distance>(square);
-  }
-}
-
-template <class T, class S>
-[[gnu::always_inline]] inline Vector<T> load_converted(const S* from) {
-  if constexpr (std::is_same_v<S, T>) {
-    return load(from);
-  } else {
-    std::array<T, static_cast<std::size_t>(lanes<T>)> values;
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = converted<T>(from[i]);
-    return load(values.data());
   }
 }
 

@@ -99,8 +99,11 @@ Tensor product_in(const Tensor& a, const Tensor& b, const Dims& batch, const Dim
   return result;
 }
 
-// Whether the elements are those of StoredMatrix.
-bool is_storable(DType dtype) { return is_half(dtype) || dtype == DType::float32; }
+// Whether gemm_stored() converts the elements to the type that a result of dtype `result` is computed in.
+bool is_storable(DType dtype, DType result) {
+  if (result == DType::float64) return dtype == DType::float32 || dtype == DType::float64;
+  return is_half(dtype) || dtype == DType::float32;
+}
 
 // The last two axes, the axes before merged with the rows.
 StoredMatrix stored_matrix(const Tensor& tensor) {
@@ -117,10 +120,10 @@ StoredMatrix stored_matrix(const Tensor& tensor) {
 }  // namespace
 
 bool multiplies_stored(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& arithmetic) {
-  const bool half = is_half(a.dtype()) || is_half(b.dtype()) || is_half(dtype);
-  if (!half || arithmetic != Arithmetic{}) return false;
-  if (!is_storable(a.dtype()) || !is_storable(b.dtype()) || !is_storable(dtype)) return false;
-  return b.rank() == 2 && leading_axes_merge(a) && packs_operands(stored_matrix(a), stored_matrix(b));
+  const bool converts = is_half(dtype) || a.dtype() != dtype || b.dtype() != dtype;
+  if (!converts || arithmetic != Arithmetic{} || !is_floating(dtype)) return false;
+  if (!is_storable(a.dtype(), dtype) || !is_storable(b.dtype(), dtype)) return false;
+  return b.rank() == 2 && leading_axes_merge(a) && takes_stored(stored_matrix(a), stored_matrix(b), dtype);
 }
 
 DType product_dtype(DType dtype) {

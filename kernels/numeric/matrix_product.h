@@ -21,7 +21,8 @@ Tensor as_operand(const Tensor& tensor, DType compute, OperandRounding rounding)
 // not fit.
 Tensor product(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& arithmetic);
 
-// Whether product() takes these operands as they are stored: half types in a product of float32, without copies.
+// Whether product() takes these operands as they are stored, without copies: half types in a product of float32, and
+// float32 in a product of float64.
 bool multiplies_stored(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& arithmetic);
 
 // That product summed over broadcast axes down to `shape`, as gradients of broadcast operands need it.

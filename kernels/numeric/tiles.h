@@ -6,9 +6,12 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+
+#include "kernels/tensor/dtype.h"
 
 namespace msrun::tiles {
 
@@ -70,6 +73,35 @@ template <class T>
   std::memcpy(to, &value, sizeof value);
 }
 
+// An element as it is stored, in the type that is computed in.
+template <class T, class S>
+T converted(S value) {
+  if constexpr (std::is_same_v<S, T>) {
+    return value;
+  } else if constexpr (std::is_floating_point_v<S>) {
+    return static_cast<T>(value);
+  } else {
+    return to_float(value);
+  }
+}
+
+// A vector of T from elements that are stored as S.
+template <class T, class S>
+[[gnu::always_inline]] inline Vector<T> load_converted(const S* from) {
+  if constexpr (std::is_same_v<S, T>) {
+    return load(from);
+  } else if constexpr (std::is_same_v<S, float>) {
+    using Narrow = float __attribute__((vector_size(vector_bytes / 2)));
+    Narrow values;
+    std::memcpy(&values, from, sizeof values);
+    return __builtin_convertvector(values, Vector<T>);
+  } else {
+    std::array<T, static_cast<std::size_t>(lanes<T>)> values;
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = converted<T>(from[i]);
+    return load(values.data());
+  }
+}
+
 template <class T>
 inline T sum_of_lanes(Vector<T> v) {
   std::array<T, static_cast<std::size_t>(lanes<T>)> values;
@@ -78,6 +110,16 @@ inline T sum_of_lanes(Vector<T> v) {
     for (std::size_t i = 0; i < width; ++i) values[i] += values[i + width];
   }
   return values[0];
+}
+
+// a * b + c, rounded once where the processor can. Left to the compiler, it would depend on what is around it.
+template <class T>
+[[gnu::always_inline]] inline T multiply_add(T a, T b, T c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return std::fma(a, b, c);
+#else
+  return a * b + c;
+#endif
 }
 
 // Tiles of fewer rows are wider, to keep as many sums going.
@@ -165,35 +207,39 @@ void multiply_tile(const T* input, const Offset& offset, const T* weights, std::
   }
 }
 
-// sums[r * pitch + c] += sum over k < terms of left[r * left_pitch + k] * right(c)[k].
+// sums[r * pitch + c * column_pitch] += sum over k < terms of left[r * left_pitch + k] * right(c)[k], which is
+// converted to T where it is stored as something else.
 template <int R, int C, class T, class Right>
 void add_dot_products(const T* left, std::int64_t left_pitch, const Right& right, std::int64_t terms, T* sums,
-                      std::int64_t pitch) {
+                      std::int64_t pitch, std::int64_t column_pitch) {
   Vector<T> totals[R][C] = {};
-  const T* columns[C];
+  decltype(right(0)) columns[C];
   for (int c = 0; c < C; ++c) columns[c] = right(c);
   std::int64_t k = 0;
   for (; k + lanes<T> <= terms; k += lanes<T>) {
     Vector<T> rows[R];
     for (int r = 0; r < R; ++r) rows[r] = load(left + r * left_pitch + k);
     for (int c = 0; c < C; ++c) {
-      const Vector<T> column = load(columns[c] + k);
+      const Vector<T> column = load_converted<T>(columns[c] + k);
       for (int r = 0; r < R; ++r) totals[r][c] += rows[r] * column;
     }
   }
   for (int r = 0; r < R; ++r) {
     for (int c = 0; c < C; ++c) {
       T total = sum_of_lanes<T>(totals[r][c]);
-      for (std::int64_t i = k; i < terms; ++i) total += left[r * left_pitch + i] * columns[c][i];
-      sums[r * pitch + c] += total;
+      for (std::int64_t i = k; i < terms; ++i)
+        total = multiply_add(left[r * left_pitch + i], converted<T>(columns[c][i]), total);
+      sums[r * pitch + c * column_pitch] += total;
     }
   }
 }
 
-// sums [rows, columns] += left [rows, terms] * right, column c of which begins at right(c) and is contiguous.
+// sums [rows, columns] += left [rows, terms] * right, column c of which begins at right(c) and is contiguous. Elements
+// of `sums` are `pitch` and `column_pitch` apart.
 template <class T, class Right>
 void add_all_dot_products(const T* left, std::int64_t left_pitch, std::int64_t rows, const Right& right,
-                          std::int64_t columns, std::int64_t terms, T* sums, std::int64_t pitch) {
+                          std::int64_t columns, std::int64_t terms, T* sums, std::int64_t pitch,
+                          std::int64_t column_pitch = 1) {
   std::int64_t row = 0;
   const auto run = [&]<int R>(std::integral_constant<int, R>) {
     for (; row + R <= rows; row += R) {
@@ -201,9 +247,12 @@ void add_all_dot_products(const T* left, std::int64_t left_pitch, std::int64_t r
       T* to = sums + row * pitch;
       std::int64_t column = 0;
       const auto next = [&](int c) { return right(column + c); };
-      for (; column + dot_columns <= columns; column += dot_columns)
-        add_dot_products<R, dot_columns>(from, left_pitch, next, terms, to + column, pitch);
-      for (; column < columns; ++column) add_dot_products<R, 1>(from, left_pitch, next, terms, to + column, pitch);
+      for (; column + dot_columns <= columns; column += dot_columns) {
+        add_dot_products<R, dot_columns>(from, left_pitch, next, terms, to + column * column_pitch, pitch,
+                                         column_pitch);
+      }
+      for (; column < columns; ++column)
+        add_dot_products<R, 1>(from, left_pitch, next, terms, to + column * column_pitch, pitch, column_pitch);
     }
   };
   run(std::integral_constant<int, dot_rows>{});

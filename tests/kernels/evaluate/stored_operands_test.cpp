@@ -1,5 +1,5 @@
-// Large half inputs of the benchmark: products and lookups take them as they are stored, with the bits that copies in
-// float32 would have given.
+// Large inputs of the benchmark: products and lookups take them as they are stored, with the bits that copies in the
+// wider dtype would have given.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -32,10 +32,14 @@ MaterialisedCall call_of(const std::string& name, List args, const Tensor& gradi
   return call;
 }
 
-MaterialisedCall in_float32(MaterialisedCall call) {
+// What the benchmark computes in.
+DType raised(DType dtype) { return dtype == DType::float32 ? DType::float64 : DType::float32; }
+
+MaterialisedCall with_copies(MaterialisedCall call) {
   const auto raise = [](List& values) {
     for (Value& value : values) {
-      if (is_half(value.get<Tensor>()->dtype())) value = value.get<Tensor>()->to(DType::float32);
+      const Tensor& tensor = *value.get<Tensor>();
+      if (is_floating(tensor.dtype())) value = tensor.to(raised(tensor.dtype()));
     }
   };
   raise(call.args);
@@ -50,17 +54,18 @@ Evaluation evaluated(const MaterialisedCall& call, bool benchmark) {
 }
 
 void expect_same_bits(const MaterialisedCall& call) {
+  const DType wide = raised(call.gradients.front().get<Tensor>()->dtype());
   const Evaluation benchmark = evaluated(call, true);
-  const Evaluation copied = evaluated(in_float32(call), false);
+  const Evaluation copied = evaluated(with_copies(call), false);
   ASSERT_EQ(benchmark.backward_problem, "");
-  EXPECT_EQ(benchmark.output.get<Tensor>()->dtype(), DType::float32);
+  EXPECT_EQ(benchmark.output.get<Tensor>()->dtype(), wide);
   EXPECT_TRUE(bitwise_equal(*benchmark.output.get<Tensor>(), *copied.output.get<Tensor>()));
   ASSERT_EQ(benchmark.gradients.size(), copied.gradients.size());
   for (std::size_t i = 0; i < copied.gradients.size(); ++i) {
     const Tensor* gradient = copied.gradients[i].get<Tensor>();
     if (gradient == nullptr) continue;
     ASSERT_NE(benchmark.gradients[i].get<Tensor>(), nullptr) << i;
-    EXPECT_EQ(benchmark.gradients[i].get<Tensor>()->dtype(), DType::float32);
+    EXPECT_EQ(benchmark.gradients[i].get<Tensor>()->dtype(), wide);
     EXPECT_TRUE(bitwise_equal(*benchmark.gradients[i].get<Tensor>(), *gradient)) << i;
   }
 }
@@ -68,9 +73,9 @@ void expect_same_bits(const MaterialisedCall& call) {
 // The first of two is large enough to be taken as it is stored in each, and is so or not for the other's sake: few rows
 // are multiplied as dot products.
 TEST(StoredOperands, GiveTheBitsOfCopies) {
-  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+  for (const DType dtype : {DType::bfloat16, DType::float16, DType::float32}) {
     const Tensor weight = random_values(dtype, Dims{300, 260}, 1);
-    for (const std::int64_t rows : {3, 40}) {
+    for (const std::int64_t rows : {3, 40, 500}) {
       const Tensor input = random_values(dtype, Dims{2, rows, 260}, 2);
       const Tensor upstream = random_values(dtype, Dims{2, rows, 300}, 3);
       expect_same_bits(call_of("Functional.linear.0", {input, weight}, upstream));
@@ -82,6 +87,13 @@ TEST(StoredOperands, GiveTheBitsOfCopies) {
       expect_same_bits(call_of("Torch.bmm.0", {input, both}, upstream));
       expect_same_bits(call_of("Torch.mul.0", {wide, wide}, wide));
     }
+    // Few columns of many rows.
+    for (const std::int64_t columns : {8, 24, 48}) {
+      const Tensor upstream = random_values(dtype, Dims{500, columns}, 8);
+      const Tensor rows = random_values(dtype, Dims{500, 260}, 9);
+      const Tensor narrow = random_values(dtype, Dims{260, columns}, 10);
+      expect_same_bits(call_of("Torch.mm.0", {rows, narrow}, upstream));
+    }
     const Tensor indices = Tensor::from<std::int64_t>(DType::int64, Dims{4}, std::vector<std::int64_t>{7, 0, 299, 7});
     expect_same_bits(call_of("Functional.embedding.0", {indices, weight}, random_values(dtype, Dims{4, 260}, 7)));
   }
@@ -89,18 +101,23 @@ TEST(StoredOperands, GiveTheBitsOfCopies) {
 
 // Forward alone: the gradient is as large as the copy would be.
 TEST(StoredOperands, AreNotCopied) {
-  const Tensor weight = random_values(DType::bfloat16, Dims{4000, 128}, 1);
-  const std::uint64_t copy = std::uint64_t{4000} * 128 * sizeof(float);
-  const auto peak_of = [](MaterialisedCall call) {
-    call.backward.run = false;
-    const TensorMemoryScope scope(std::uint64_t{1} << 30);
-    evaluated(call, true);
-    return scope.peak();
-  };
-  const Tensor indices = Tensor::full(DType::int64, Dims{8}, 5);
-  EXPECT_LE(peak_of(call_of("Functional.embedding.0", {indices, weight}, {})), copy / 8);
-  const Tensor input = random_values(DType::bfloat16, Dims{30, 128}, 2);
-  EXPECT_LE(peak_of(call_of("Functional.linear.0", {input, weight}, {})), 2 * 30 * 4000 * sizeof(float));
+  for (const DType dtype : {DType::bfloat16, DType::float32}) {
+    const Tensor weight = random_values(dtype, Dims{4000, 128}, 1);
+    const std::uint64_t element = size_of(raised(dtype));
+    const std::uint64_t copy = std::uint64_t{4000} * 128 * element;
+    const auto peak_of = [](MaterialisedCall call) {
+      call.backward.run = false;
+      const TensorMemoryScope scope(std::uint64_t{1} << 30);
+      evaluated(call, true);
+      return scope.peak();
+    };
+    const Tensor indices = Tensor::full(DType::int64, Dims{8}, 5);
+    EXPECT_LE(peak_of(call_of("Functional.embedding.0", {indices, weight}, {})), copy / 8);
+    for (const std::int64_t rows : {8, 30}) {
+      const Tensor input = random_values(dtype, Dims{rows, 128}, 2);
+      EXPECT_LE(peak_of(call_of("Functional.linear.0", {input, weight}, {})), std::uint64_t(2 * rows * 4000) * element);
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Products of half types, which are converted where they are packed and stored, against copies that are converted
-// before and after: bit by bit.
+// Products of elements that are converted where they are packed and stored, against copies that are converted before
+// and after: bit by bit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,17 +22,20 @@ Tensor matrix(DType dtype, std::int64_t rows, std::int64_t columns, bool turned,
   return turned ? random(dtype, Dims{columns, rows}, key).transpose(0, 1) : random(dtype, Dims{rows, columns}, key);
 }
 
-// Of float32 operands nothing is converted.
+// Of operands in the dtype that is computed in nothing is converted. The copies have the strides of the originals.
 Tensor converted_before_and_after(const Tensor& a, const Tensor& b, DType dtype) {
-  return product(a.to(DType::float32), b.to(DType::float32), DType::float32, {}).to(dtype);
+  const DType compute = product_dtype(dtype);
+  const auto copy = [&](const Tensor& operand) { return as_operand(operand, compute, OperandRounding::none); };
+  return product(copy(a), copy(b), compute, {}).to(dtype);
 }
 
+struct Sizes {
+  std::int64_t rows;
+  std::int64_t terms;
+  std::int64_t columns;
+};
+
 TEST(PackedProduct, HasTheBitsOfConvertedCopies) {
-  struct Sizes {
-    std::int64_t rows;
-    std::int64_t terms;
-    std::int64_t columns;
-  };
   // More than one block of rows, of terms and of columns; sizes that no tile divides.
   for (const auto& [rows, terms, columns] :
        {Sizes{1100, 70, 130}, Sizes{30, 1234, 101}, Sizes{25, 33, 3333}, Sizes{129, 600, 65}}) {
@@ -49,6 +52,45 @@ TEST(PackedProduct, HasTheBitsOfConvertedCopies) {
           }
         }
       }
+    }
+  }
+}
+
+TEST(PackedProduct, HasTheBitsOfCopiesInFloat64) {
+  for (const auto& [rows, terms, columns] :
+       {Sizes{1100, 70, 30}, Sizes{24, 1234, 101}, Sizes{333, 500, 8}, Sizes{129, 600, 65}}) {
+    for (const DType a : {DType::float32, DType::float64}) {
+      for (const DType b : {DType::float32, DType::float64}) {
+        for (int turned = 0; turned < 4; ++turned) {
+          const Tensor left = matrix(a, rows, terms, (turned & 1) != 0, 1);
+          const Tensor right = matrix(b, terms, columns, (turned & 2) != 0, 2);
+          EXPECT_TRUE(bitwise_equal(product(left, right, DType::float64, {}),
+                                    converted_before_and_after(left, right, DType::float64)))
+              << rows << " x " << terms << " x " << columns << " " << name(a) << " " << name(b) << " " << turned;
+        }
+      }
+    }
+  }
+}
+
+// Narrow results are computed in another way than wide ones; the order of the terms is one.
+TEST(PackedProduct, SumsAnElementAsInAWiderProduct) {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    for (const bool turned : {false, true}) {
+      const Tensor left = matrix(dtype, 700, 1300, turned, 1);
+      const Tensor right = random(dtype, Dims{1300, 100}, 2);
+      const Tensor wide = product(left, right, dtype, {});
+      for (const std::int64_t columns : {9, 24, 47}) {
+        EXPECT_TRUE(
+            bitwise_equal(product(left, right.slice(1, 0, columns), dtype, {}), wide.slice(1, 0, columns).contiguous()))
+            << name(dtype) << " " << columns << " " << turned;
+      }
+      // Added up over a batch.
+      const auto batches = [&](std::int64_t columns) {
+        return product_to(left.reshape(Dims{2, 350, 1300}), right.slice(1, 0, columns).expand(Dims{2, 1300, columns}),
+                          Dims{350, columns}, dtype, {});
+      };
+      EXPECT_TRUE(bitwise_equal(batches(24), batches(100).slice(1, 0, 24).contiguous())) << name(dtype) << turned;
     }
   }
 }
