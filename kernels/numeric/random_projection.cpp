@@ -14,6 +14,8 @@ namespace {
 // Elements that are loaded at a time, and sums that are formed at a time: some tens of kilobytes.
 constexpr std::int64_t most_loaded = 1024;
 constexpr std::int64_t most_neighbours = 512;
+// Of a tensor that are read for all its sums before the next ones.
+constexpr std::int64_t slab_bytes = 256 << 10;
 
 // The square of the unit in the last place of a floating dtype at a finite value.
 struct SquaredPlace {
@@ -31,10 +33,6 @@ struct SquaredPlace {
   double share = 0;
   double least = 0;
 };
-
-void add(const double* values, double sign, std::int64_t count, double* sums) {
-  for (std::int64_t j = 0; j < count; ++j) sums[j] += sign * values[j];
-}
 
 void add_measures(const double* values, std::int64_t count, const SquaredPlace& place, double* squares,
                   double* places) {
@@ -55,93 +53,147 @@ struct Layout {
   }
 };
 
-// Where the sums of one place of the axes in front are; measures only of results.
+// Where the sums along an axis go; measures only of results.
 struct Targets {
   double* sums = nullptr;
   double* squares = nullptr;
   double* places = nullptr;
+
+  Targets at(std::int64_t offset) const {
+    return {sums + offset, squares == nullptr ? nullptr : squares + offset,
+            places == nullptr ? nullptr : places + offset};
+  }
 };
 
-// Along an axis with many neighbours, piece by piece of these.
-void sum_rows(const Tensor& source, const Layout& layout, const SignedSums& sums, std::int64_t outer,
-              const SquaredPlace& place, const Targets& to) {
-  std::array<double, most_neighbours> values{};
-  const std::size_t width = size_of(source.dtype());
-  for (std::int64_t from = 0; from < layout.inner; from += most_neighbours) {
-    const std::int64_t count = std::min(most_neighbours, layout.inner - from);
-    for (std::int64_t i = 0; i < layout.size; ++i) {
-      const auto at = static_cast<std::size_t>((outer * layout.size + i) * layout.inner + from);
-      load_run(source.dtype(), source.raw() + at * width, 1, count, values.data());
-      const std::int64_t target = i % sums.count * layout.inner + from;
-      add(values.data(), sums.signs[static_cast<std::size_t>(i)], count, to.sums + target);
-      if (to.squares != nullptr) add_measures(values.data(), count, place, to.squares + target, to.places + target);
-    }
+// The sums of one tensor along one axis. They are formed slab by slab of the first axis, so that those along several
+// axes read a slab while it is near.
+class Summation {
+ public:
+  Summation(const Tensor& source, std::int64_t axis, const SignedSums& sums, const Targets& to)
+      : source_(source),
+        layout_(source.shape(), axis),
+        sums_(sums),
+        to_(to),
+        place_(source.dtype()),
+        width_(static_cast<std::int64_t>(size_of(source.dtype()))),
+        period_(sums.count * layout_.inner) {
+    if (period_ > most_loaded) return;
+    for (const double sign : sums.signs) signs_.insert(signs_.end(), static_cast<std::size_t>(layout_.inner), sign);
+    values_.resize(static_cast<std::size_t>(std::max(most_loaded / period_, std::int64_t{1}) * period_));
   }
-}
 
-// Along an axis with few neighbours: in memory the sums repeat every so many elements.
-void sum_periods(const Tensor& source, const Layout& layout, const std::vector<double>& signs, std::int64_t period,
-                 std::int64_t outer, const SquaredPlace& place, const Targets& to) {
-  const std::size_t width = size_of(source.dtype());
-  const std::int64_t length = layout.size * layout.inner;
-  const std::int64_t step = std::max(most_loaded / period, std::int64_t{1}) * period;
-  std::vector<double> values(static_cast<std::size_t>(step));
-  for (std::int64_t from = 0; from < length; from += step) {
-    const std::int64_t loaded = std::min(step, length - from);
-    load_run(source.dtype(), source.raw() + static_cast<std::size_t>(outer * length + from) * width, 1, loaded,
-             values.data());
-    for (std::int64_t at = 0; at < loaded; at += period) {
-      const std::int64_t count = std::min(period, loaded - at);
-      const double* sign = signs.data() + from + at;
-      const double* value = values.data() + at;
-      for (std::int64_t j = 0; j < count; ++j) to.sums[j] += sign[j] * value[j];
-      if (to.squares != nullptr) add_measures(value, count, place, to.squares, to.places);
-    }
+  // Adds places [first, last) of the first axis.
+  void add(std::int64_t first, std::int64_t last) {
+    const std::int64_t leading = source_.size(0);
+    if (layout_.outer == 1 && layout_.size == leading) return add_places(0, first, last);
+    const std::int64_t each = layout_.outer / leading;
+    for (std::int64_t outer = first * each; outer < last * each; ++outer) add_places(outer, 0, layout_.size);
   }
-}
 
-void sum_all(const Tensor& source, const Layout& layout, const SignedSums& sums, const Targets& to) {
-  const SquaredPlace place(source.dtype());
-  const std::int64_t period = sums.count * layout.inner;
-  const bool in_periods = period <= most_loaded;
-  std::vector<double> signs;
-  if (in_periods) {
-    for (const double sign : sums.signs) signs.insert(signs.end(), static_cast<std::size_t>(layout.inner), sign);
-  }
-  for (std::int64_t outer = 0; outer < layout.outer; ++outer) {
-    const std::int64_t at = outer * period;
-    const Targets here{to.sums + at, to.squares == nullptr ? nullptr : to.squares + at,
-                       to.places == nullptr ? nullptr : to.places + at};
-    if (in_periods) {
-      sum_periods(source, layout, signs, period, outer, place, here);
+ private:
+  void add_places(std::int64_t outer, std::int64_t first, std::int64_t last) {
+    const Targets to = to_.at(outer * period_);
+    if (signs_.empty()) {
+      add_rows(outer, first, last, to);
     } else {
-      sum_rows(source, layout, sums, outer, place, here);
+      add_periods(outer, first, last, to);
     }
+  }
+
+  void load(std::int64_t element, std::int64_t count, double* values) const {
+    load_run(source_.dtype(), source_.raw() + element * width_, 1, count, values);
+  }
+
+  // Along an axis with many neighbours, piece by piece of these.
+  void add_rows(std::int64_t outer, std::int64_t first, std::int64_t last, const Targets& to) const {
+    std::array<double, most_neighbours> values{};
+    for (std::int64_t from = 0; from < layout_.inner; from += most_neighbours) {
+      const std::int64_t count = std::min(most_neighbours, layout_.inner - from);
+      for (std::int64_t i = first; i < last; ++i) {
+        load((outer * layout_.size + i) * layout_.inner + from, count, values.data());
+        const Targets here = to.at(i % sums_.count * layout_.inner + from);
+        const double sign = sums_.signs[static_cast<std::size_t>(i)];
+        for (std::int64_t j = 0; j < count; ++j) here.sums[j] += sign * values[static_cast<std::size_t>(j)];
+        if (here.squares != nullptr) add_measures(values.data(), count, place_, here.squares, here.places);
+      }
+    }
+  }
+
+  // Along an axis with few neighbours: in memory the sums repeat every so many elements. The first place is one at
+  // which they begin anew.
+  void add_periods(std::int64_t outer, std::int64_t first, std::int64_t last, const Targets& to) {
+    const std::int64_t end = last * layout_.inner;
+    for (std::int64_t from = first * layout_.inner; from < end; from += std::ssize(values_)) {
+      const std::int64_t loaded = std::min(std::ssize(values_), end - from);
+      load(outer * layout_.size * layout_.inner + from, loaded, values_.data());
+      for (std::int64_t at = 0; at < loaded; at += period_) {
+        const std::int64_t count = std::min(period_, loaded - at);
+        const double* sign = signs_.data() + from + at;
+        const double* value = values_.data() + at;
+        for (std::int64_t j = 0; j < count; ++j) to.sums[j] += sign[j] * value[j];
+        if (to.squares != nullptr) add_measures(value, count, place_, to.squares, to.places);
+      }
+    }
+  }
+
+  const Tensor& source_;
+  Layout layout_;
+  const SignedSums& sums_;
+  Targets to_;
+  SquaredPlace place_;
+  std::int64_t width_;
+  std::int64_t period_;         // of the sums in memory
+  std::vector<double> signs_;   // of every element, where the axis has few neighbours
+  std::vector<double> values_;  // room for some periods
+};
+
+// Slabs of a row-major tensor along its first axis: some that stay in the second-level cache, each a multiple of every
+// number of sums along that axis.
+void sum_in_slabs(const Tensor& source, std::span<const AxisSums> axes, std::vector<Summation>& summations) {
+  if (source.numel() == 0) return;
+  const std::int64_t leading = source.size(0);
+  std::int64_t step = std::max<std::int64_t>(1, slab_bytes / (static_cast<std::int64_t>(source.bytes()) / leading));
+  for (const AxisSums& along : axes) {
+    if (along.axis == 0) step = (step + along.sums->count - 1) / along.sums->count * along.sums->count;
+  }
+  for (std::int64_t first = 0; first < leading; first += step) {
+    for (Summation& summation : summations) summation.add(first, std::min(leading, first + step));
   }
 }
 
-Tensor zero_sums(const Dims& shape, std::int64_t axis, std::int64_t count) {
+Tensor zero_sums(const Dims& shape, const AxisSums& along) {
   Dims reduced = shape;
-  reduced[static_cast<std::size_t>(axis)] = count;
+  reduced[static_cast<std::size_t>(along.axis)] = along.sums->count;
   return Tensor::zeros(DType::float64, reduced);
 }
 
 }  // namespace
 
-Tensor signed_sums(const Tensor& tensor, std::int64_t axis, const SignedSums& sums) {
+std::vector<Tensor> signed_sums(const Tensor& tensor, std::span<const AxisSums> axes) {
   const Tensor source = tensor.contiguous();
-  Tensor result = zero_sums(source.shape(), axis, sums.count);
-  sum_all(source, Layout(source.shape(), axis), sums, {result.mutable_data<double>()});
-  return result;
+  std::vector<Tensor> results;
+  std::vector<Summation> summations;
+  for (const AxisSums& along : axes) {
+    Tensor& result = results.emplace_back(zero_sums(source.shape(), along));
+    summations.emplace_back(source, along.axis, *along.sums, Targets{result.mutable_data<double>()});
+  }
+  sum_in_slabs(source, axes, summations);
+  return results;
 }
 
-ResultSums result_sums(const Tensor& result, std::int64_t axis, const SignedSums& sums) {
+std::vector<ResultSums> result_sums(const Tensor& result, std::span<const AxisSums> axes) {
   const Tensor source = result.contiguous();
-  ResultSums all{zero_sums(source.shape(), axis, sums.count), zero_sums(source.shape(), axis, sums.count),
-                 zero_sums(source.shape(), axis, sums.count)};
-  sum_all(source, Layout(source.shape(), axis), sums,
-          {all.sums.mutable_data<double>(), all.squares.mutable_data<double>(), all.places.mutable_data<double>()});
-  return all;
+  std::vector<ResultSums> results;
+  std::vector<Summation> summations;
+  for (const AxisSums& along : axes) {
+    ResultSums& sums = results.emplace_back(ResultSums{
+        zero_sums(source.shape(), along), zero_sums(source.shape(), along), zero_sums(source.shape(), along)});
+    summations.emplace_back(source, along.axis, *along.sums,
+                            Targets{sums.sums.mutable_data<double>(), sums.squares.mutable_data<double>(),
+                                    sums.places.mutable_data<double>()});
+  }
+  sum_in_slabs(source, axes, summations);
+  return results;
 }
 
 }  // namespace msrun

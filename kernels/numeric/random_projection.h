@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/tensor/tensor.h"
@@ -16,8 +17,15 @@ struct SignedSums {
   std::vector<double> signs;  // 1 or -1, one for each place of the axis
 };
 
-// The tensor with the axis, from 0, replaced by the sums, in float64. Floating dtypes of at most 64 bits.
-Tensor signed_sums(const Tensor& tensor, std::int64_t axis, const SignedSums& sums);
+// Along an axis, from 0, of a tensor.
+struct AxisSums {
+  std::int64_t axis = 0;
+  const SignedSums* sums = nullptr;
+};
+
+// For each of these the tensor with the axis replaced by its sums, in float64. Floating dtypes of at most 64 bits; the
+// tensor is read once for all of them.
+std::vector<Tensor> signed_sums(const Tensor& tensor, std::span<const AxisSums> axes);
 
 // The sums of a rounded result, and what is behind each of them; all float64 of the shape of the sums.
 struct ResultSums {
@@ -25,6 +33,6 @@ struct ResultSums {
   Tensor squares;  // sum of the squares of the elements
   Tensor places;   // sum of the squares of their units in the last place
 };
-ResultSums result_sums(const Tensor& result, std::int64_t axis, const SignedSums& sums);
+std::vector<ResultSums> result_sums(const Tensor& result, std::span<const AxisSums> axes);
 
 }  // namespace msrun

@@ -12,8 +12,10 @@
 namespace msrun {
 namespace {
 
-// Places behind one random sum, and of which one is looked at, up to bounds.
+// Places behind one random sum, and of which one is looked at, up to bounds. In float32 an element's rounding is so
+// much finer that more of them may be summed.
 constexpr std::int64_t places_per_sum = 128;
+constexpr std::int64_t places_per_float32_sum = 256;
 constexpr std::int64_t places_per_drawn = 512;
 constexpr std::int64_t fewest_sums = 4;
 constexpr std::int64_t fewest_drawn = 4;
@@ -54,18 +56,30 @@ SignedSums draw_sums(std::int64_t size, std::int64_t count, Words& words) {
   return sums;
 }
 
-using Change = std::function<Tensor(const Tensor& tensor, std::int64_t axis)>;
+std::size_t arguments_of(const MaterialisedCall& call) {
+  std::size_t arguments = 0;
+  for_each_argument(call, [&](const Tensor&) { ++arguments; });
+  return arguments;
+}
+
+// The axis of the index in the input of that number, gradients of results behind the arguments; nothing if it has none.
+std::optional<std::int64_t> axis_of_input(const AxisSample& sample, std::size_t input, std::size_t arguments) {
+  if (input >= arguments) return sample.axis.result;
+  const auto found = std::ranges::find(sample.axis.arguments, input, &TensorAxis::Place::tensor);
+  return found == sample.axis.arguments.end() ? std::nullopt : std::optional(found->axis);
+}
+
+// Of an input, along the axis; the number is that of the input.
+using Change = std::function<Tensor(const Tensor& tensor, std::int64_t axis, std::size_t number)>;
 
 // The call with the tensors that have the index changed along it.
 MaterialisedCall changed_along(const MaterialisedCall& call, const AxisSample& sample, const Change& change) {
-  std::size_t arguments = 0;
-  for_each_argument(call, [&](const Tensor&) { ++arguments; });
+  const std::size_t arguments = arguments_of(call);
   std::size_t at = 0;
   MaterialisedCall changed = with_inputs(call, [&](const Tensor& tensor) {
-    const std::size_t place = at++;
-    if (place >= arguments) return sample.axis.result ? change(tensor, *sample.axis.result) : tensor;
-    const auto found = std::ranges::find(sample.axis.arguments, place, &TensorAxis::Place::tensor);
-    return found == sample.axis.arguments.end() ? tensor : change(tensor, found->axis);
+    const std::size_t number = at++;
+    const std::optional<std::int64_t> axis = axis_of_input(sample, number, arguments);
+    return axis ? change(tensor, *axis, number) : tensor;
   });
   bool any = false;
   for (std::size_t i = 0; i < changed.requires_grad.size(); ++i) {
@@ -92,13 +106,14 @@ double AxisSample::cost() const {
 
 std::vector<AxisSample> draw_samples(const Operator& op, const MaterialisedCall& call, std::int64_t result_rank,
                                      std::uint64_t seed) {
+  const std::int64_t places = dtype_of_sums(call) == DType::float64 ? places_per_float32_sum : places_per_sum;
   std::vector<AxisSample> samples;
   std::size_t number = 0;
   for (TensorAxis& axis : product_axes(op, call.args, call.kwargs)) {
     const std::size_t index = number++;
     if (axis.result && *axis.result < 0) *axis.result += result_rank;
     if (axis.result && (*axis.result < 0 || *axis.result >= result_rank)) return {};
-    const std::int64_t sums = std::max(axis.size / places_per_sum, fewest_sums);
+    const std::int64_t sums = std::max(axis.size / places, fewest_sums);
     const std::int64_t drawn = std::clamp(axis.size / places_per_drawn, fewest_drawn, most_drawn);
     if (axis.size < worthwhile * (sums + drawn)) continue;
     Words words(random_key(seed, call.name, "sample." + std::to_string(index)));
@@ -133,8 +148,9 @@ Tensor at_places(const Tensor& tensor, std::int64_t axis, const std::vector<std:
 }
 
 MaterialisedCall at_places(const MaterialisedCall& call, const AxisSample& sample) {
-  return changed_along(call, sample,
-                       [&](const Tensor& tensor, std::int64_t axis) { return at_places(tensor, axis, sample.places); });
+  return changed_along(call, sample, [&](const Tensor& tensor, std::int64_t axis, std::size_t /*number*/) {
+    return at_places(tensor, axis, sample.places);
+  });
 }
 
 namespace {
@@ -165,12 +181,30 @@ DType dtype_of_sums(const MaterialisedCall& call) {
   return is_single ? DType::float64 : DType::float32;
 }
 
-MaterialisedCall with_sums(const MaterialisedCall& call, const AxisSample& sample) {
-  const DType dtype = dtype_of_sums(call);
-  MaterialisedCall changed = changed_along(call, sample, [&](const Tensor& tensor, std::int64_t axis) {
-    return joined(signed_sums(tensor, axis, sample.sums).to(dtype), at_places(tensor, axis, sample.places).to(dtype),
-                  axis);
+std::vector<std::vector<Tensor>> sums_of_inputs(const MaterialisedCall& call, const std::vector<AxisSample>& samples) {
+  const std::size_t arguments = arguments_of(call);
+  std::vector<std::vector<Tensor>> all(samples.size());
+  for_each_input(call, [&](const Tensor& tensor) {
+    const std::size_t number = all.empty() ? 0 : all.front().size();
+    std::vector<AxisSums> axes;
+    for (const AxisSample& sample : samples) {
+      const auto axis = axis_of_input(sample, number, arguments);
+      if (axis) axes.push_back({*axis, &sample.sums});
+    }
+    std::vector<Tensor> sums = signed_sums(tensor, axes);
+    auto next = sums.begin();
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      all[i].push_back(axis_of_input(samples[i], number, arguments) ? std::move(*next++) : Tensor());
   });
+  return all;
+}
+
+MaterialisedCall with_sums(const MaterialisedCall& call, const AxisSample& sample, const std::vector<Tensor>& sums) {
+  const DType dtype = dtype_of_sums(call);
+  MaterialisedCall changed =
+      changed_along(call, sample, [&](const Tensor& tensor, std::int64_t axis, std::size_t number) {
+        return joined(sums[number].to(dtype), at_places(tensor, axis, sample.places).to(dtype), axis);
+      });
   changed.benchmark_dtype = dtype;
   changed.raises_one_by_one = false;
   changed.hf32 = false;

@@ -34,10 +34,14 @@ Tensor at_places(const Tensor& tensor, std::int64_t axis, const std::vector<std:
 // The call for the places, in its own dtypes; gradients are asked for only where they are those at these places.
 MaterialisedCall at_places(const MaterialisedCall& call, const AxisSample& sample);
 
-// The call for the random sums of its arguments, and behind these for the drawn places, in one: what is prepared of the
-// other arguments, is prepared once. Computed in float64, or for half types in float32, in which their sums are exact
-// but for what is far below a half type's place.
-MaterialisedCall with_sums(const MaterialisedCall& call, const AxisSample& sample);
+// For each sample the random sums of the call's inputs, in their order: the arguments, then the gradients of results.
+// Undefined for an input that does not have the index.
+std::vector<std::vector<Tensor>> sums_of_inputs(const MaterialisedCall& call, const std::vector<AxisSample>& samples);
+
+// The call for the random sums of its inputs, which are those of the sample, and behind these for the drawn places, in
+// one: what is prepared of the other arguments, is prepared once. Computed in float64, or for half types in float32, in
+// which their sums are exact but for what is far below a half type's place.
+MaterialisedCall with_sums(const MaterialisedCall& call, const AxisSample& sample, const std::vector<Tensor>& sums);
 
 // The dtype that with_sums computes in.
 DType dtype_of_sums(const MaterialisedCall& call);

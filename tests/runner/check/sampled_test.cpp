@@ -5,9 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
+#include <span>
 
 #include "kernels/compare/rounding.h"
 #include "kernels/numeric/random_projection.h"
@@ -238,14 +240,16 @@ TEST(Sampled, IsDrawnBySeedAndName) {
 TEST(Sampled, SumsAreThoseOfTheDefinition) {
   Philox words(7);
   const ValueRange range{-3, 3, {}, {}};
-  for (const Dims& shape : {Dims{5, 37, 3}, Dims{2, 40, 700}, Dims{3, 1500}, Dims{9}}) {
+  // The last is read in several pieces.
+  for (const Dims& shape : {Dims{5, 37, 3}, Dims{2, 40, 700}, Dims{3, 1500}, Dims{9}, Dims{700, 300}}) {
     for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(shape.size()); ++axis) {
       const Tensor tensor = random_tensor(DType::bfloat16, shape, range, words);
       const std::int64_t size = tensor.size(axis);
       SignedSums sums{std::min<std::int64_t>(size, 4), {}};
       for (std::int64_t i = 0; i < size; ++i) sums.signs.push_back(i * i % 3 == 1 ? 1 : -1);
-      const ResultSums all = result_sums(tensor, axis, sums);
-      EXPECT_TRUE(bitwise_equal(all.sums, signed_sums(tensor, axis, sums)));
+      const std::array along{AxisSums{axis, &sums}};
+      const ResultSums all = result_sums(tensor, along).front();
+      EXPECT_TRUE(bitwise_equal(all.sums, signed_sums(tensor, along).front()));
       std::vector<double> expected(static_cast<std::size_t>(all.sums.numel()));
       std::vector<double> squares = expected;
       std::vector<double> places = expected;
@@ -266,6 +270,25 @@ TEST(Sampled, SumsAreThoseOfTheDefinition) {
         EXPECT_NEAR(all.places.item(i), places[at], 1e-9 * places[at]);
       }
     }
+  }
+}
+
+TEST(Sampled, SumsAlongSeveralAxesAreThoseAlongEach) {
+  Philox words(8);
+  const Tensor tensor = random_tensor(DType::float32, Dims{700, 30, 20}, {-3, 3, {}, {}}, words);
+  std::vector<SignedSums> sums;
+  for (const std::int64_t count : {9, 4, 5}) {
+    SignedSums& along = sums.emplace_back(SignedSums{count, {}});
+    for (std::int64_t i = 0; i < 700; ++i) along.signs.push_back(i % 7 < 3 ? 1 : -1);
+  }
+  const std::array axes{AxisSums{0, &sums[0]}, AxisSums{1, &sums[1]}, AxisSums{2, &sums[2]}};
+  const std::vector<ResultSums> together = result_sums(tensor, axes);
+  ASSERT_EQ(together.size(), axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const ResultSums alone = result_sums(tensor, std::span(axes).subspan(i, 1)).front();
+    EXPECT_TRUE(bitwise_equal(together[i].sums, alone.sums)) << i;
+    EXPECT_TRUE(bitwise_equal(together[i].squares, alone.squares)) << i;
+    EXPECT_TRUE(bitwise_equal(together[i].places, alone.places)) << i;
   }
 }
 
@@ -308,7 +331,8 @@ Curve detection(double share, int trials) {
             if (!sample.axis.result) continue;
             const std::int64_t place = *sample.axis.result == 0 ? row : column;
             if (std::ranges::binary_search(sample.places, place)) chance = 0;
-            const ResultSums sums = result_sums(faulty, *sample.axis.result, sample.sums);
+            const std::array along{AxisSums{*sample.axis.result, &sample.sums}};
+            const ResultSums sums = result_sums(faulty, along).front();
             const std::int64_t sum = place % sample.sums.count;
             const std::int64_t of_element =
                 *sample.axis.result == 0 ? sum * columns + column : row * sample.sums.count + sum;
