@@ -224,4 +224,19 @@ Orthogonal qr(const Tensor& input, bool full) {
   return {result.q.to(input.dtype()), result.r.to(input.dtype())};
 }
 
+Reflectors reflectors_of(const Tensor& input) {
+  const Tensor a = wide(input);
+  const Dims batch = batch_of(a);
+  const std::int64_t count = std::min(a.size(-2), a.size(-1));
+  Reflectors result{Tensor(a.dtype(), a.shape()), Tensor(a.dtype(), with(batch, {count}))};
+  if (a.numel() > 0) {
+    for (std::int64_t index = 0; index < matrix_count(a); ++index) {
+      const Eigen::HouseholderQR<RowMatrix> factors(matrix(a, index));
+      matrix(result.packed, index) = factors.matrixQR();
+      std::copy_n(factors.hCoeffs().data(), count, result.tau.mutable_data<double>() + index * count);
+    }
+  }
+  return {result.packed.to(input.dtype()), result.tau.to(input.dtype())};
+}
+
 }  // namespace msrun

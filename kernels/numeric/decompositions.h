@@ -41,4 +41,13 @@ struct Orthogonal {
 };
 Orthogonal qr(const Tensor& a, bool full);
 
+// The same in the packed form that LAPACK's geqrf leaves: R on and above the diagonal, the vectors of the reflectors
+// below it; tau has their factors. Signs are those of LAPACK: an element of R's diagonal has the opposite sign of the
+// element it was reflected from.
+struct Reflectors {
+  Tensor packed;
+  Tensor tau;
+};
+Reflectors reflectors_of(const Tensor& a);
+
 }  // namespace msrun

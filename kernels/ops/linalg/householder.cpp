@@ -1,8 +1,5 @@
 // The QR decomposition, and products of elementary reflectors, LAPACK's packed form of an orthogonal matrix: H_i = I -
 // tau_i v_i v_i^T, where v_i is column i of the packed matrix with a one on the diagonal and zeros above it.
-#include "kernels/ops/linalg/householder.h"
-
-#include <Eigen/QR>
 #include <algorithm>
 
 #include "kernels/api/operators.h"
@@ -16,21 +13,6 @@
 #include "kernels/ops/linalg/matrix_functions.h"
 
 namespace msrun {
-
-Reflectors reflectors_of(const Tensor& input) {
-  const Tensor a = wide(input);
-  const Dims batch = batch_of(a);
-  const std::int64_t count = std::min(a.size(-2), a.size(-1));
-  Reflectors result{Tensor(a.dtype(), a.shape()), Tensor(a.dtype(), with(batch, {count}))};
-  if (a.numel() > 0) {
-    for (std::int64_t index = 0; index < matrix_count(a); ++index) {
-      const Eigen::HouseholderQR<RowMatrix> factors(matrix(a, index));
-      matrix(result.packed, index) = factors.matrixQR();
-      std::copy_n(factors.hCoeffs().data(), count, result.tau.mutable_data<double>() + index * count);
-    }
-  }
-  return {result.packed.to(input.dtype()), result.tau.to(input.dtype())};
-}
 
 namespace {
 

@@ -18,6 +18,7 @@
 #include "runner/device/device_wait.h"
 #include "runner/device/sim/sim.h"
 #include "runner/shared/queue_steps.h"
+#include "tests/orchestrator/supervise/support.h"
 #include "tests/support/msrun_process.h"
 #include "tests/support/temporary_directory.h"
 
@@ -58,50 +59,6 @@ void spring_trap(QueueStep step) {
     raise(trap.signal_number);
   }
 }
-
-class Recorder final : public ProgressView {
- public:
-  void run_started(const RunStarted&) override {}
-  void api_result(const ApiResult& result) override {
-    verdicts[result.name] = status_text(result.forward);
-    messages[result.name] = result.message;
-    if (result.agreement) agreements[result.name] = *result.agreement;
-  }
-  void runner_died(const RunnerDied& event) override { deaths.push_back(event); }
-  void progress(const ProgressState& state) override { last_progress = state; }
-  void run_finished(const RunFinished&) override {}
-
-  std::vector<std::string> reasons() const {
-    std::vector<std::string> result;
-    for (const RunnerDied& death : deaths) result.push_back(death.reason);
-    return result;
-  }
-
-  std::map<std::string, std::string> verdicts;
-  std::map<std::string, std::string> messages;
-  std::map<std::string, Agreement> agreements;
-  std::vector<RunnerDied> deaths;
-  ProgressState last_progress;
-};
-
-// A device of which a test says what goes wrong in it.
-class TestDevice final : public Device {
- public:
-  using Hook = std::function<void(const std::string& name)>;
-  TestDevice(Hook before, std::function<void()> at_end) : before_(std::move(before)), at_end_(std::move(at_end)) {}
-  ~TestDevice() override {
-    if (at_end_) at_end_();
-  }
-  DeviceResult run(const DeviceCall& call) override {
-    if (before_) before_(call.materialised.name);
-    return sim_->run(call);
-  }
-
- private:
-  std::unique_ptr<Device> sim_ = make_sim_device({});
-  Hook before_;
-  std::function<void()> at_end_;
-};
 
 void sleep_forever() {
   while (true) pause();
@@ -145,8 +102,10 @@ class SupervisorTest : public ::testing::Test {
     step_hook = nullptr;
   }
 
-  void make_device(TestDevice::Hook before, std::function<void()> at_end) {
-    options_.make_device = [before, at_end](const DeviceSeat&) { return std::make_unique<TestDevice>(before, at_end); };
+  void make_device(testing::TestDevice::Hook before, std::function<void()> at_end) {
+    options_.make_device = [before, at_end](const DeviceSeat&) {
+      return std::make_unique<testing::TestDevice>(before, at_end);
+    };
   }
 
   void set_trap(QueueStep step, int signal_number, int pass) {
@@ -202,7 +161,7 @@ class SupervisorTest : public ::testing::Test {
   Plan plan_;
   SupervisorOptions options_;
   bool on_all_devices_ = false;
-  Recorder seen_;
+  testing::Recorder seen_;
 };
 
 class AtEveryStep : public SupervisorTest, public ::testing::WithParamInterface<int> {
@@ -354,7 +313,7 @@ TEST_F(SupervisorTest, ADeviceThatTakesLongToBeOpenedIsNamed) {
   options_.slow_opening = 0.2;
   options_.make_device = [](const DeviceSeat&) {
     usleep(700000);
-    return std::make_unique<TestDevice>(nullptr, nullptr);
+    return std::make_unique<testing::TestDevice>(nullptr, nullptr);
   };
   ::testing::internal::CaptureStdout();
   const RunEnd end = run();
@@ -442,7 +401,7 @@ TEST_F(SupervisorTest, ACallThatOneDeviceOfAllCannotRunNamesThatDevice) {
   on_all_devices_ = true;
   options_.retries = 0;
   options_.make_device = [](const DeviceSeat& seat) {
-    return std::make_unique<TestDevice>(
+    return std::make_unique<testing::TestDevice>(
         [id = seat.device_id](const std::string& name) {
           if (id == 2 && name == "Functional.relu.5") raise(SIGSEGV);
         },
