@@ -42,9 +42,25 @@ void PlanBuilder::add(std::string_view entry, DumpEntry&& content) {
     add_forward(base, std::move(content));
   } else if (!options_.forward_only) {
     add_lone_backward(base);
-    Backward& backward = backward_[std::string(base)];
+    const auto [place, is_first] = backward_.try_emplace(std::string(base));
+    if (!is_first) count_duplicate(base);
+    Backward& backward = place->second;
     if (options_.keep_results) backward.results = put_list(std::move(content.outputs));
     put_gradients(std::move(content), backward);
+  }
+}
+
+void PlanBuilder::end_entries() {
+  // A copy: a pattern that means nothing but such entries has met no call.
+  CallFilter filter = filter_;
+  std::uint64_t first = UINT64_MAX;
+  for (const auto& [name, backward] : backward_) {
+    const std::string shown = bounded(sanitised(name));
+    if (index_.contains(shown) || !filter.is_wanted(name)) continue;
+    ++lone_backwards_;
+    if (backward.gradients.offset >= first) continue;
+    first = backward.gradients.offset;
+    first_lone_backward_ = shown;
   }
 }
 
@@ -69,6 +85,10 @@ std::vector<std::string> PlanBuilder::warnings() const {
   if (duplicates_ > 0) {
     result.push_back("Entries of " + path_ + " that occur again, the later in place of the earlier: " +
                      std::to_string(duplicates_) + "; the first is '" + first_duplicate_ + "'.");
+  }
+  if (lone_backwards_ > 0) {
+    result.push_back("Backward entries that have no forward entry in " + path_ + " and are left out: " +
+                     std::to_string(lone_backwards_) + "; the first is '" + first_lone_backward_ + "'.");
   }
   return result;
 }
@@ -170,7 +190,10 @@ void PlanBuilder::put_record(const std::string& name, PlanRecord record, const C
   record.name_offset = earlier.name_offset;
   record.name_size = earlier.name_size;
   earlier = record;
-  if (!is_repeated) return;
+  if (is_repeated) count_duplicate(name);
+}
+
+void PlanBuilder::count_duplicate(std::string_view name) {
   ++duplicates_;
   if (first_duplicate_.empty()) first_duplicate_ = bounded(sanitised(name));
 }
