@@ -555,5 +555,30 @@ TEST(SoundDevices, MayStoreAProductThatItsDtypeDoesNotHold) {
   expect_fault(call, with(1));
 }
 
+// Inputs between -inf and 1 are as large as the dtype has numbers: a recorded call need not have had any of them.
+TEST(SoundDevices, MayOverflowWhereAnInfiniteExtremumWasRecorded) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const double nan_value = std::numeric_limits<double>::quiet_NaN();
+  const auto with = [](double value) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.output, [=](double sound, std::int64_t i) { return i == 3 ? value : sound; });
+    };
+  };
+  ApiCall call = call_of("Functional.selu.0", {{12}}, {12}, DType::float32, -infinite, 1);
+  call.has_backward = false;
+  const ApiResult sound = check(call, with(nan_value));
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  EXPECT_EQ(sound.forward_rows.front().trust.mistrust, Mistrust::overflow) << described(sound);
+  EXPECT_NE(described(sound).find("1 element not finite because an infinite extremum was recorded"), std::string::npos);
+  expect_fault(call, with(1));
+  ApiCall product = call_of("Torch.mv.0", {{8, 16}, {16}}, {8}, DType::float32, -infinite, 1);
+  product.has_backward = false;
+  expect_sound(product, with(nan_value));
+  expect_fault(call_with("Functional.selu.0", {of(DType::float32, {5}, {-infinite, 1, 2, 3, 4})}), with(nan_value));
+  ApiCall copied = call_of("Torch.clone.0", {{12}}, {12}, DType::float32, -infinite, 1);
+  copied.has_backward = false;
+  expect_fault(copied, with(nan_value));
+}
+
 }  // namespace
 }  // namespace msrun::testing
