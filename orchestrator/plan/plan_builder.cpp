@@ -1,6 +1,7 @@
 #include "orchestrator/plan/plan_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,24 @@
 #include "orchestrator/plan/duplicates.h"
 
 namespace msrun {
+
+namespace {
+
+// Whether a tensor has extrema that leave no sensible numbers to draw, and no file.
+bool has_no_range(const Value& recorded) {
+  bool any = false;
+  for_each_leaf(recorded, [&](const Value& leaf) {
+    const TensorSpec* spec = recorded_tensor(leaf);
+    if (spec == nullptr || !spec->file().empty()) return;
+    for (const auto& extremum : {spec->max_finite ? spec->max_finite : spec->max,  //
+                                 spec->min_finite ? spec->min_finite : spec->min}) {
+      any = any || !std::isfinite(extremum.value_or(0));
+    }
+  });
+  return any;
+}
+
+}  // namespace
 
 ApiCall planned_call(const PlanRecord& record, std::string_view bytes) {
   ApiCall call = decode_call(bytes.substr(record.call_offset, record.call_size));
@@ -85,6 +104,13 @@ std::vector<std::string> PlanBuilder::warnings() const {
   if (duplicates_ > 0) {
     result.push_back("Entries of " + path_ + " that occur again, the later in place of the earlier: " +
                      std::to_string(duplicates_) + "; the first is '" + first_duplicate_ + "'.");
+  }
+  if (without_range_ > 0) {
+    result.push_back(
+        "Calls of " + path_ + " with extrema that are NaN or infinite: " + std::to_string(without_range_) +
+        "; the first is '" + first_without_range_ +
+        "'. Inputs that are drawn from these prove little; a recording with \"task\": \"tensor\" has those "
+        "that there were.");
   }
   if (lone_backwards_ > 0) {
     result.push_back("Backward entries that have no forward entry in " + path_ + " and are left out: " +
@@ -204,6 +230,10 @@ CallIdentity PlanBuilder::describe(const std::string& name, DumpEntry&& content,
   call.args = std::move(content.args);
   call.kwargs = std::move(content.kwargs);
   call.output_dtype = std::move(content.output_dtype);
+  const bool is_without_range =
+      std::ranges::any_of(call.args, has_no_range) ||
+      std::ranges::any_of(call.kwargs, [](const auto& entry) { return has_no_range(entry.second); });
+  if (is_without_range && without_range_++ == 0) first_without_range_ = name;
   const Piece piece = put(encode(call));
   record.call_offset = piece.offset;
   record.call_size = piece.size;

@@ -158,6 +158,17 @@ TEST_F(PlanTest, BackwardsWithoutAForwardAreTold) {
   EXPECT_THAT(plan(entries).warnings(), IsEmpty());
 }
 
+TEST_F(PlanTest, ExtremaThatAreNoNumbersAreTold) {
+  const auto with = [&](const std::string& max, const std::string& more) {
+    return forward(R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[4],"Min":0,"Max":)" + max + more + "}");
+  };
+  const Plan result = plan(R"({"Torch.exp.0.forward":)" + with("1", "") + R"(,"Torch.exp.1.forward":)" +
+                           with("Infinity", "") + R"(,"Torch.exp.2.forward":)" + with("NaN", "") +
+                           R"(,"Torch.exp.3.forward":)" + with("Infinity", R"(,"Max_except_inf_nan":2)") +
+                           R"(,"Torch.exp.4.forward":)" + with("Infinity", R"(,"data_name":"a.pt")") + "}");
+  EXPECT_THAT(result.warnings(), ElementsAre(HasSubstr("NaN or infinite: 2; the first is 'Torch.exp.1'")));
+}
+
 TEST_F(PlanTest, BadEntriesAndUnsupportedTypesAreSkippedWithAReason) {
   const Plan result =
       plan(R"({"Distributed.all_reduce.0.forward":)" + forward(tensor("[2]")) +
