@@ -230,9 +230,11 @@ CallIdentity PlanBuilder::describe(const std::string& name, DumpEntry&& content,
   call.args = std::move(content.args);
   call.kwargs = std::move(content.kwargs);
   call.output_dtype = std::move(content.output_dtype);
+  // Whether a forward overflows is asked of infinite inputs, too.
   const bool is_without_range =
-      std::ranges::any_of(call.args, has_no_range) ||
-      std::ranges::any_of(call.kwargs, [](const auto& entry) { return has_no_range(entry.second); });
+      !options_.forward_only &&
+      (std::ranges::any_of(call.args, has_no_range) ||
+       std::ranges::any_of(call.kwargs, [](const auto& entry) { return has_no_range(entry.second); }));
   if (is_without_range && without_range_++ == 0) first_without_range_ = name;
   const Piece piece = put(encode(call));
   record.call_offset = piece.offset;
