@@ -117,6 +117,7 @@ struct Allowance {
   bool exact;
   bool nearest;
   bool sums;
+  bool unbounded;
   bool adds_terms;
   double factor;       // of sums
   double reach;        // the sum of all terms' sizes may be so many times their spread
@@ -134,6 +135,7 @@ struct Allowance {
   // Whether partial sums of the terms may exceed the range before they cancel, so that the result is the infinity of
   // the device, or NaN where both infinities meet. Which of them depends on the order of the terms.
   bool may_overflow(const Element& e) const {
+    if (unbounded) return !std::isfinite(e.device) || !std::isfinite(e.bench) || std::abs(e.rounded) > largest;
     if (!adds_terms || !std::isfinite(e.bench) || std::isfinite(e.device)) return false;
     const double sizes = reach * e.spread;
     if (std::isnan(e.device)) return (sizes - std::abs(e.bench)) / 2 > end_of_sums;
@@ -212,6 +214,7 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
           .exact = model.exact,
           .nearest = model.nearest,
           .sums = sums,
+          .unbounded = model.unbounded && !model.exact,
           .adds_terms = sums && model.adds_terms,
           .factor = model.slack * sum_factor(roundoff, model.longest) + model.of_operands,
           .reach = std::sqrt(static_cast<double>(model.longest)),

@@ -38,6 +38,9 @@ struct SumModel {
   Tensor noise;
   // The result holds inputs as they are: nothing may be rounded at all.
   bool exact = false;
+  // The inputs reach to the ends of their dtypes, or beyond, for want of a recorded range: whatever is not finite on
+  // either side may be so, which depends on the order of operations.
+  bool unbounded = false;
   // The result is rounded once, to nearest (RoundingFit::misrounded).
   bool nearest = false;
   // The terms cannot be measured: the typical magnitude stands for them even without sums, and so many times the error

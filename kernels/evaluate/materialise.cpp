@@ -133,6 +133,20 @@ class Builder {
   bool hf32_changed_ = false;
 };
 
+bool is_unbounded(const Value& recorded) {
+  bool any = false;
+  for_each_leaf(recorded, [&](const Value& leaf) {
+    const TensorSpec* spec = recorded_tensor(leaf);
+    if (spec == nullptr || has_file(*spec)) return;
+    const ValueRange range = range_of(*spec);
+    const auto is_infinite = [](const std::optional<double>& finite, const std::optional<double>& extremum) {
+      return std::isinf(finite.value_or(extremum.value_or(0)));
+    };
+    any = any || is_infinite(range.min_finite, range.min) || is_infinite(range.max_finite, range.max);
+  });
+  return any;
+}
+
 // One flag per tensor; built is the value that recorded has become.
 void collect_flags(const Value& recorded, const Value& built, bool allowed, std::vector<bool>& flags) {
   std::vector<DType> dtypes;
@@ -338,6 +352,9 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
   }
   result.hf32_changed = builder.hf32_changed();
   if (result.backward.run) build_gradients(call, options, result);
+  result.unbounded = std::ranges::any_of(args, is_unbounded) ||
+                     std::ranges::any_of(kwargs, [](const auto& entry) { return is_unbounded(entry.second); }) ||
+                     (result.backward.run && std::ranges::any_of(call.grad_inputs, is_unbounded));
   if (traits.selects_by_mask && options.fit_masks && options.stream == nullptr) fit_mask(call, result);
   if (call.recorded) result.recorded = load_results(*call.recorded, result.backward.run, options, result.notes);
   return result;

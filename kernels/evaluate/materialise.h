@@ -64,6 +64,9 @@ struct MaterialisedCall {
   bool hf32 = true;
   // In which the benchmark is computed, and compared without being rounded; unset: by the dtypes of the arguments.
   std::optional<DType> benchmark_dtype;
+  // An input is random within extrema of which one is infinite, so that it reaches to the end of its dtype: numbers
+  // that the recorded call need not have had.
+  bool unbounded = false;
   // The rounding to HF32 changed an input.
   bool hf32_changed = false;
   // The device's results, for calls that were given them.

@@ -154,7 +154,7 @@ bool is_jit_given(const Arguments& arguments) {
 }
 
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
-void fit_overflow_check(const Arguments& arguments, Options& options) {
+void refuse_other_than_overflow_check(const Arguments& arguments) {
   for (const char* name :
        {"csv_path",      "retry_skip",  "durability",   "filter_api",   "config_path", "save_error_data", "num_splits",
         "standard",      "limits",      "benchmark",    "titles",       "summary",     "no_summary",      "report",
@@ -162,6 +162,9 @@ void fit_overflow_check(const Arguments& arguments, Options& options) {
         "lease_timeout", "last_failed", "max_failures", "dry_run",      "junit",       "durations"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
+}
+
+void fit_overflow_check(Options& options) {
   if (options.fail_on == FailOn::unsteady) throw UserError("run_overflow_check takes no --fail-on unsteady");
   if (options.backward.empty() || options.layout != ReportLayout::current) return;
   options.notices.push_back("run_overflow_check runs forwards only: " + options.backward + " is not read.");
@@ -289,6 +292,8 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
         "--json goes with --list-apis, --list-standards, --list-devices or --list-faults; events of a run: "
         "--message-format json");
   }
+  // Before anything is looked for that belongs to these options.
+  if (command == Command::run_overflow_check) refuse_other_than_overflow_check(arguments);
   set_layout(arguments, options);
   parse_input(arguments, options);
   set_selection(arguments, options);
@@ -299,7 +304,7 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
                                       {"suspicious", FailOn::suspicious},
                                       {"skip", FailOn::skip},
                                       {"unsteady", FailOn::unsteady}});
-  if (command == Command::run_overflow_check) fit_overflow_check(arguments, options);
+  if (command == Command::run_overflow_check) fit_overflow_check(options);
   set_running(arguments, options);
   set_sharing(arguments, environment_of_process, options);
   set_ends(arguments, options);

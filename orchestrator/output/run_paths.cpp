@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "journal/newest_run.h"
 #include "kernels/base/text.h"
+#include "runner/results/newest_run.h"
 #include "runner/results/run_of_rank.h"
 
 namespace msrun {

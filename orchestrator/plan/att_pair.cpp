@@ -37,10 +37,4 @@ void AttPair::check() const {
   }
 }
 
-std::vector<std::string> AttPair::warnings() const {
-  if (unpaired_ == 0) return {};
-  return {"Entries of " + backward_.path + " that have no forward entry in " + forward_.path +
-          " and are left out: " + std::to_string(unpaired_) + "; the first is '" + first_unpaired_ + "'."};
-}
-
 }  // namespace msrun

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
-#include <vector>
 
 #include "kernels/io/dump/dump_json.h"
 
@@ -22,9 +21,6 @@ class AttPair {
 
   // Throws UserError for what is wrong with the files as a whole; a wrong entry among good ones is a SKIP.
   void check() const;
-
-  // One sentence each.
-  std::vector<std::string> warnings() const;
 
  private:
   struct File {

@@ -68,6 +68,7 @@ ReadRecording read_recording(const std::string& path, const PlanOptions& options
     // The file may name its framework behind the calls only, or leave it to their values: then they are read again.
     if (dialect != &builder->dialect()) continue;
     const bool real_data = has_tensor_files(*dialect, header, options.upstream_errors ? "" : path);
+    builder->end_entries();
     ReadRecording read{std::move(builder), std::move(header), real_data, {}, {}};
     if (read.real_data) read.tensor_folder = dialect->tensor_folder(path, read.header);
     read.warnings = read.builder->warnings();
@@ -97,6 +98,7 @@ Plan Plan::read_att(const std::string& forward, const std::string& backward, con
     builder.add(entry, std::move(content));
   });
   pair.check();
+  builder.end_entries();
   builder.finish(header.real_data);
 
   Plan plan = of(builder, header.real_data, forward);
@@ -105,7 +107,6 @@ Plan Plan::read_att(const std::string& forward, const std::string& backward, con
   std::filesystem::path folder = std::filesystem::path(forward).parent_path();
   if (folder.empty()) folder = ".";
   plan.tensor_folder_ = {folder, folder};
-  for (std::string& warning : pair.warnings()) plan.warnings_.push_back(std::move(warning));
   return plan;
 }
 

@@ -1,6 +1,7 @@
 #include "orchestrator/plan/plan_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,24 @@
 #include "orchestrator/plan/duplicates.h"
 
 namespace msrun {
+
+namespace {
+
+// Whether a tensor has extrema that leave no sensible numbers to draw, and no file.
+bool has_no_range(const Value& recorded) {
+  bool any = false;
+  for_each_leaf(recorded, [&](const Value& leaf) {
+    const TensorSpec* spec = recorded_tensor(leaf);
+    if (spec == nullptr || !spec->file().empty()) return;
+    for (const auto& extremum : {spec->max_finite ? spec->max_finite : spec->max,  //
+                                 spec->min_finite ? spec->min_finite : spec->min}) {
+      any = any || !std::isfinite(extremum.value_or(0));
+    }
+  });
+  return any;
+}
+
+}  // namespace
 
 ApiCall planned_call(const PlanRecord& record, std::string_view bytes) {
   ApiCall call = decode_call(bytes.substr(record.call_offset, record.call_size));
@@ -42,9 +61,25 @@ void PlanBuilder::add(std::string_view entry, DumpEntry&& content) {
     add_forward(base, std::move(content));
   } else if (!options_.forward_only) {
     add_lone_backward(base);
-    Backward& backward = backward_[std::string(base)];
+    const auto [place, is_first] = backward_.try_emplace(std::string(base));
+    if (!is_first) count_duplicate(base);
+    Backward& backward = place->second;
     if (options_.keep_results) backward.results = put_list(std::move(content.outputs));
     put_gradients(std::move(content), backward);
+  }
+}
+
+void PlanBuilder::end_entries() {
+  // A copy: a pattern that means nothing but such entries has met no call.
+  CallFilter filter = filter_;
+  std::uint64_t first = UINT64_MAX;
+  for (const auto& [name, backward] : backward_) {
+    const std::string shown = bounded(sanitised(name));
+    if (index_.contains(shown) || !filter.is_wanted(name)) continue;
+    ++lone_backwards_;
+    if (backward.gradients.offset >= first) continue;
+    first = backward.gradients.offset;
+    first_lone_backward_ = shown;
   }
 }
 
@@ -69,6 +104,17 @@ std::vector<std::string> PlanBuilder::warnings() const {
   if (duplicates_ > 0) {
     result.push_back("Entries of " + path_ + " that occur again, the later in place of the earlier: " +
                      std::to_string(duplicates_) + "; the first is '" + first_duplicate_ + "'.");
+  }
+  if (without_range_ > 0) {
+    result.push_back(
+        "Calls of " + path_ + " with extrema that are NaN or infinite: " + std::to_string(without_range_) +
+        "; the first is '" + first_without_range_ +
+        "'. Inputs that are drawn from these prove little; a recording with \"task\": \"tensor\" has those "
+        "that there were.");
+  }
+  if (lone_backwards_ > 0) {
+    result.push_back("Backward entries that have no forward entry in " + path_ + " and are left out: " +
+                     std::to_string(lone_backwards_) + "; the first is '" + first_lone_backward_ + "'.");
   }
   return result;
 }
@@ -170,7 +216,10 @@ void PlanBuilder::put_record(const std::string& name, PlanRecord record, const C
   record.name_offset = earlier.name_offset;
   record.name_size = earlier.name_size;
   earlier = record;
-  if (!is_repeated) return;
+  if (is_repeated) count_duplicate(name);
+}
+
+void PlanBuilder::count_duplicate(std::string_view name) {
   ++duplicates_;
   if (first_duplicate_.empty()) first_duplicate_ = bounded(sanitised(name));
 }
@@ -181,6 +230,12 @@ CallIdentity PlanBuilder::describe(const std::string& name, DumpEntry&& content,
   call.args = std::move(content.args);
   call.kwargs = std::move(content.kwargs);
   call.output_dtype = std::move(content.output_dtype);
+  // Whether a forward overflows is asked of infinite inputs, too.
+  const bool is_without_range =
+      !options_.forward_only &&
+      (std::ranges::any_of(call.args, has_no_range) ||
+       std::ranges::any_of(call.kwargs, [](const auto& entry) { return has_no_range(entry.second); }));
+  if (is_without_range && without_range_++ == 0) first_without_range_ = name;
   const Piece piece = put(encode(call));
   record.call_offset = piece.offset;
   record.call_size = piece.size;

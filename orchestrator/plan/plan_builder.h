@@ -45,7 +45,9 @@ class PlanBuilder {
   // Throws UserError for a name that a spreadsheet would run as a formula.
   void add(std::string_view entry, DumpEntry&& content);
 
-  // Call once, when all entries are added: pairs forward and backward, drops repeated calls if that is asked for, and
+  // Call once, when all entries are added, before warnings() and pair(): finds backwards without a forward.
+  void end_entries();
+  // Call once after that: pairs forward and backward, drops repeated calls if that is asked for, and
   // gives the calls their places in the random stream.
   void pair(bool real_data);
   // pair(), and estimates what the calls cost.
@@ -88,6 +90,7 @@ class PlanBuilder {
   // Puts the call among the bytes.
   CallIdentity describe(const std::string& name, DumpEntry&& content, PlanRecord& record);
   CallIdentity identity_of_refused(const std::string& name, const std::string& reason, const PlanRecord& record) const;
+  void count_duplicate(std::string_view name);
   void pair_backward();
   std::string_view text(std::uint64_t offset, std::uint32_t size) const;
   ApiCall call_of(const PlanRecord& record) const { return planned_call(record, bytes_); }
@@ -113,6 +116,10 @@ class PlanBuilder {
   std::string first_unknown_;
   std::size_t duplicates_ = 0;
   std::string first_duplicate_;
+  std::size_t without_range_ = 0;
+  std::string first_without_range_;
+  std::size_t lone_backwards_ = 0;  // that nothing is planned for
+  std::string first_lone_backward_;
 };
 
 }  // namespace msrun

@@ -7,12 +7,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "journal/newest_run.h"
 #include "kernels/base/counted.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/journal_contents.h"
 #include "runner/results/counts.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/newest_run.h"
 
 namespace msrun {
 namespace {

@@ -16,22 +16,29 @@ std::string number(double value) {
   return text.data();
 }
 
+// The end of a sentence; empty where nothing is granted.
+std::string overflowed_text(const SumModel& model, const RoundingFit& fit) {
+  if (fit.overflowed == 0) return "";
+  return "; " + counted(fit.overflowed, "element") + " not finite because " +
+         (model.unbounded ? "an infinite extremum was recorded, so that inputs reach to the end of their dtype"
+                          : "partial sums overflow");
+}
+
 }  // namespace
 
 std::string explained_text(DType dtype, const SumModel& model, const RoundingFit& fit) {
   const std::string stored = std::string(name(dtype));
+  const std::string overflowed = overflowed_text(model, fit) + ".\n";
   if (model.longest == 0) {
-    return fit.max_ulps == 0 ? "Explained by " + stored + " rounding: every element is the rounded benchmark.\n"
-                             : "Explained by " + stored + " rounding: at most 1 ULP.\n";
+    const bool is_rounded = fit.max_ulps == 0 && fit.overflowed == 0;
+    return "Explained by " + stored +
+           (is_rounded ? " rounding: every element is the rounded benchmark" : " rounding: at most 1 ULP") + overflowed;
   }
   const std::string inner(name(dtype == DType::float64 ? dtype : DType::float32));
   const std::string what = model.longest == 1 ? "operations in " + inner
                                               : "sums of up to " + std::to_string(model.longest) + " terms in " + inner;
   return "Explained by rounding: " + what + (stored == inner ? "" : ", stored as " + stored) + "; at most " +
-         number(fit.max_share) + " of their error bound" +
-         (fit.overflowed > 0
-              ? "; " + counted(fit.overflowed, "element") + " not finite because partial sums overflow.\n"
-              : ".\n");
+         number(fit.max_share) + " of their error bound" + overflowed;
 }
 
 std::string stored_text(DType dtype, const RoundingFit& fit) {

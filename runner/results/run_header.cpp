@@ -20,6 +20,11 @@ std::optional<std::uint64_t> count_in(const RunHeader& object, const char* key) 
   return count <= max_calls ? std::optional(count) : std::nullopt;
 }
 
+std::optional<double> seconds_in(const RunHeader& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+}
+
 }  // namespace
 
 std::string text_in(const RunHeader& object, const char* key) {
@@ -41,6 +46,14 @@ PartOfRun part_of_run(const RunHeader& header) {
   if (shard == "stolen") return {"what one process took of the leases", std::nullopt};
   if (shard.find('/') != std::string::npos) return {"part " + shard, count_in(header, "shard_calls")};
   return {};
+}
+
+std::optional<double> begun_at(const RunHeader& header) {
+  std::optional<double> begin = seconds_in(header, "started");
+  const auto parts = header.find("merged");
+  if (parts == header.end() || !parts->is_array()) return begin;
+  for (const RunHeader& part : *parts) begin = std::max(begin, seconds_in(part, "started"));
+  return begin;
 }
 
 bool is_input_path(std::string_view option) { return std::ranges::find(input_paths, option) != input_paths.end(); }

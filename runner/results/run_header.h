@@ -32,6 +32,10 @@ struct PartOfRun {
 };
 PartOfRun part_of_run(const RunHeader& header);
 
+// When the run was begun, in seconds since 1970: what was merged of parts when the last of them was. Nothing if the
+// header does not say so.
+std::optional<double> begun_at(const RunHeader& header);
+
 // Whether the value of this option of msrun is the path of something that the run reads.
 bool is_input_path(std::string_view option);
 

@@ -212,7 +212,7 @@ TEST_F(Att, OneBadEntryIsASkipAndAnEntryWithoutPartnerAWarning) {
   write_file(backward_, backward.dump());
   const Finished run = msrun(words({"-o", out()}), scratch_.path());
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("Entries of " + backward_));
+  EXPECT_THAT(run.out, HasSubstr("have no forward entry in " + forward_));
   EXPECT_THAT(run.out, HasSubstr("'Torch.tan.3'"));
   const Rows rows = read_csv(only_file(out(), "accuracy_checking_result_"));
   EXPECT_EQ(rows.at(rows.size() - 2),

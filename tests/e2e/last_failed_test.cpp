@@ -2,8 +2,10 @@
 // not known to be right is left out in silence.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "tests/support/json_schema.h"
 #include "tests/support/spawned_process.h"
@@ -70,6 +72,23 @@ TEST_F(LastFailed, RunsWhatTheLastRunFoundWrongOrCouldNotRun) {
   EXPECT_THAT(none.out, AllOf(HasSubstr("There is nothing to run."), HasSubstr("completed 0/0")));
   EXPECT_EQ(csv_in(out(), "accuracy_checking_result_"), "");
   EXPECT_EQ(journals(), before);
+}
+
+// The names of files have the local time, which is another one in a container, and an earlier one again when summer
+// time ends.
+TEST_F(LastFailed, TakesTheRunThatWasBegunLastWhateverItsClockShowed) {
+  const auto check_at = [&](const char* zone, const Words& more) {
+    Words words{"-api_info", dump("llama_fp32"), "-o", out(), "--only", "Torch.matmul.0", "--no-report"};
+    words.insert(words.end(), more.begin(), more.end());
+    return msrun(words, scratch_.path(), {zone});
+  };
+  EXPECT_EQ(check_at("TZ=EAST-8", {}).exit_code, 0);
+  EXPECT_THAT(checked(), SizeIs(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // the journal has whole seconds
+  EXPECT_EQ(check_at("TZ=WEST+8", {"--sim-fault", "Torch.matmul.0=acc-fp16"}).exit_code, 0);
+  EXPECT_THAT(checked(), SizeIs(1));
+  EXPECT_EQ(check_at("TZ=EAST-8", {"--last-failed"}).exit_code, 0);
+  EXPECT_THAT(checked(), ElementsAre("Torch.matmul.0"));
 }
 
 TEST_F(LastFailed, NeedsARun) {

@@ -466,5 +466,15 @@ TEST(ApiPrecisionCompareInputs, OtherSeparatorsAreNamed) {
   }
 }
 
+TEST(ApiPrecisionCompareInputs, ThatAreOneFileAreTold) {
+  const TemporaryDirectory scratch;
+  const std::string file = golden("npu_details.csv");
+  const Finished run = run_tool("api_precision_compare", arguments(file, file, scratch / "out"), scratch.path());
+  EXPECT_THAT(run.err, HasSubstr("the NPU file and the GPU file are the same one"));
+  const Finished two =
+      run_tool("api_precision_compare", arguments(file, golden("gpu_details.csv"), scratch / "out"), scratch.path());
+  EXPECT_THAT(two.err, Not(HasSubstr("the same one")));
+}
+
 }  // namespace
 }  // namespace msrun::api_precision_compare

@@ -372,6 +372,12 @@ std::string repeated_text() {
   return R"({"task":"statistics","framework":"pytorch","data":{)" + entry("NaN") + "," + entry("1") + "}}";
 }
 
+TEST_F(DumpCompareInputs, ARecordingThatIsComparedWithItselfIsTold) {
+  write({"t/rank0", "g/rank0"});
+  EXPECT_EQ(compare("t", "g").err, "");
+  EXPECT_THAT(compare("t", "t").err, HasSubstr("t/rank0/dump.json is compared with itself"));
+}
+
 TEST_F(DumpCompareInputs, EntriesThatOccurAgainAreToldAndNoneIsLostToTheSearchForOverflows) {
   for (const char* side : {"t", "g"}) {
     fs::create_directories(path(side));

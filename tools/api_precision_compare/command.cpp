@@ -7,6 +7,7 @@
 #include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
 #include "runner/results/reason.h"
 #include "tools/api_precision_compare/inputs.h"
@@ -72,6 +73,9 @@ int run(const Options& options) {
   const std::string differences = input_differences(options.npu_path, options.gpu_path);
   if (!differences.empty()) {
     warn("the two runs did not have the same inputs, so their errors cannot be compared; different are " + differences);
+  }
+  if (is_same_file(options.npu_path, options.gpu_path)) {
+    warn("the NPU file and the GPU file are the same one, which is as precise as itself");
   }
   for (const auto& [path, side] : {std::pair{&options.npu_path, "NPU"}, {&options.gpu_path, "GPU"}}) {
     if (was_simulated(*path)) {

@@ -9,6 +9,7 @@
 #include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
 #include "tools/dump_compare/difference_analysis.h"
 #include "tools/dump_compare/divergence_report.h"
@@ -82,6 +83,8 @@ class Comparison {
     for (const Job& job : group.jobs) {
       try {
         if (!job.problem.empty()) throw UserError(job.problem);
+        if (is_same_file(job.target, job.golden))
+          warn_(job.target + " is compared with itself, so that nothing differs.");
         RankPair rank{job.rank, read_pair(job.target, job.golden, options_.compat, warn_), {}, {}};
         if (!options_.stack_path.empty()) read_other_stacks(*rank.pair);
         use_factors(*rank.pair);

@@ -2,7 +2,9 @@
 
 #include <iostream>
 
+#include "kernels/base/error.h"
 #include "kernels/base/standard_output.h"
+#include "kernels/base/text.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
 #include "tools/run_diff/report.h"
@@ -19,6 +21,14 @@ void check_outputs(const Options& options, const std::string& csv, const runs::R
   check_apart("--html", options.html, {{"the file of --csv", csv}});
 }
 
+// A run that is compared with itself has nothing new whatever is wrong with it.
+void refuse_same_run(const runs::Run& a, const runs::Run& b) {
+  const auto file_of = [](const runs::Run& run) { return run.has_journal ? run.files.journal : run.files.result; };
+  if (a.has_journal != b.has_journal || a.rank != b.rank || !is_same_file(file_of(a), file_of(b))) return;
+  throw UserError("Both runs are the same one, " + sanitised(file_of(a)) +
+                  "; of several runs in a folder its name means the newest: name the file of the other.");
+}
+
 }  // namespace
 
 int run(const Options& options) {
@@ -26,6 +36,7 @@ int run(const Options& options) {
   const runs::Run b = runs::read_run(options.run_b);
   const bool prints_csv = options.csv == "-";
   check_outputs(options, prints_csv ? std::string() : options.csv, a, b);
+  refuse_same_run(a, b);
   const Comparison comparison = compare(a, b);
   if (!options.csv.empty() && !prints_csv) {
     AtomicFile file(options.csv);

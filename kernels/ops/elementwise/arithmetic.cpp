@@ -175,7 +175,9 @@ Var fmod(const Var& a, const Var& b) {
 Var reciprocal(const Var& x) {
   return complex_unary(
       x, [](auto a) { return quotient(decltype(a){1}, a); },
-      [](auto, auto y, auto g) { return -g * conjugate(y) * conjugate(y); });
+      [stored = StoredFactor::of_half(x.dtype())](auto, auto y, auto g) {
+        return stored.holds(y * y) ? -g * conjugate(y) * conjugate(y) : -g * stored(y * y);
+      });
 }
 
 Var addcmul(const Var& x, const Var& a, const Var& b, double value) {
@@ -298,7 +300,9 @@ Var sqrt(const Var& x) {
 Var rsqrt(const Var& x) {
   return complex_unary(
       x, [](auto a) { return quotient(decltype(a){1}, std::sqrt(a)); },
-      [](auto, auto y, auto g) { return g * (static_cast<decltype(g)>(-0.5) * conjugate(y * y * y)); });
+      [stored = StoredFactor::of_half(x.dtype())](auto, auto y, auto g) {
+        return g * (static_cast<decltype(g)>(-0.5) * conjugate(stored(y * y * y)));
+      });
 }
 
 Var exp(const Var& x) {

@@ -10,15 +10,23 @@
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/ops/common/stored_factor.h"
 
 namespace msrun {
 namespace {
 
 Var atan2(const Var& a, const Var& b) {
+  // What both gradients are multiplied by, the reciprocal of the squares, is stored as the squares are.
+  const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b}))](auto numerator, auto y, auto x) {
+    using T = decltype(x);
+    const T squares = stored(y * y + x * x);
+    return stored.holds(squares) && stored.holds(T{1} / squares) ? numerator / squares
+                                                                 : numerator * stored(T{1} / squares);
+  };
   return float_binary(
       a, b, [](auto y, auto x) { return std::atan2(y, x); },
-      [](auto y, auto x, auto, auto g) { return g * (x / (y * y + x * x)); },
-      [](auto y, auto x, auto, auto g) { return g * (-y / (y * y + x * x)); });
+      [slope](auto y, auto x, auto, auto g) { return g * slope(x, y, x); },
+      [slope](auto y, auto x, auto, auto g) { return g * slope(-y, y, x); });
 }
 
 Var hypot(const Var& a, const Var& b) {

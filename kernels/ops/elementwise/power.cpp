@@ -37,7 +37,10 @@ T power(T base, T exponent) {
 Var cube(const Var& x) {
   return complex_unary(
       x, [](auto a) { return a * a * a; },
-      [](auto a, auto, auto g) { return decltype(g){3} * g * conjugate(a) * conjugate(a); });
+      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        const auto slope = decltype(a){3} * a * a;
+        return stored.holds(slope) ? decltype(g){3} * g * conjugate(a) * conjugate(a) : g * stored(slope);
+      });
 }
 
 Var power_of_operands(const Var& base, const Var& exponent) {

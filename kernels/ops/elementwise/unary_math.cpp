@@ -14,6 +14,7 @@
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/ops/common/stored_factor.h"
 #include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
@@ -56,7 +57,9 @@ Var cos(const Var& x) {
 Var tan(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::tan(a); },
-      [](auto, auto y, auto g) { return g * conjugate(decltype(y){1} + y * y); });
+      [stored = StoredFactor::of_half(x.dtype())](auto, auto y, auto g) {
+        return g * conjugate(stored(decltype(y){1} + y * y));
+      });
 }
 
 // 1 - a^2, of which a device may fuse the two operations or not.
@@ -82,7 +85,9 @@ Var acos(const Var& x) {
 Var atan(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::atan(a); },
-      [](auto a, auto, auto g) { return quotient(g, conjugate(decltype(a){1} + a * a)); });
+      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return quotient(g, conjugate(stored(decltype(a){1} + a * a)));
+      });
 }
 Var sinh(const Var& x) {
   return complex_unary(
@@ -95,13 +100,15 @@ Var cosh(const Var& x) {
 Var asinh(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::asinh(a); },
-      [](auto a, auto, auto g) { return quotient(g, conjugate(std::sqrt(a * a + decltype(a){1}))); });
+      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return quotient(g, conjugate(std::sqrt(stored(a * a + decltype(a){1}))));
+      });
 }
 Var acosh(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::acosh(a); },
-      [seed = roughness()](auto a, auto, auto g) {
-        return quotient(g, conjugate(std::sqrt(rough_step(a * a, seed) - decltype(a){1})));
+      [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return quotient(g, conjugate(std::sqrt(stored(rough_step(a * a, seed)) - decltype(a){1})));
       });
 }
 Var atanh(const Var& x) {

@@ -12,8 +12,10 @@
 #include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/stored_factor.h"
 #include "kernels/ops/reduce/reductions.h"
 #include "kernels/tensor/complex.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -237,7 +239,8 @@ double stored_share(double product, std::uint32_t seed) {
 }
 
 // The product of the others, also where an element is zero; without zeros it is the product over the element itself,
-// which is NaN for an infinity and, if there is a NaN among them, for all.
+// which is NaN for an infinity and, if there is a NaN among them, for all. A product that is too large to be stored
+// makes all of these infinite.
 Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
   const DType wide = is_complex(x.dtype()) ? DType::complex128 : wide_dtype(x.dtype());
   const auto run = [&](auto zero) {
@@ -250,6 +253,9 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
     const auto zeros = std::count(from, from + view.tensor.numel(), T{0});
     const bool has_zero = zeros > 0;
     const std::uint32_t seed = x.dtype() == DType::float32 ? roughness() : 0;
+    // The benchmark of bfloat16, in float32, stores nothing.
+    const bool is_own = recorded_dtype(x.dtype()) == x.dtype();
+    const StoredFactor stored = is_own ? StoredFactor(x.dtype()) : StoredFactor::of_half(x.dtype());
     if (axes.empty() && zeros > 1) return Tensor::zeros(x.dtype(), others.shape());
     for (std::int64_t o = 0; o < view.outer; ++o) {
       for (std::int64_t i = 0; i < view.inner; ++i) {
@@ -269,9 +275,13 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
           if (!has_zero && (any_nan || is_infinite(factor))) here = undefined<T>();
           after *= factor;
         }
-        if (seed == 0) continue;
         double product = 1;
         for (std::int64_t r = 0; r < view.extent; ++r) product *= std::real(from[start + r * view.inner]);
+        if (!is_complex(x.dtype()) && !has_zero && !stored.holds(product)) {
+          const T share = std::numeric_limits<double>::infinity();
+          for (std::int64_t r = 0; r < view.extent; ++r) target[start + r * view.inner] *= share;
+        }
+        if (seed == 0) continue;
         const T share{static_cast<decltype(std::real(T{}))>(stored_share(product, seed))};
         for (std::int64_t r = 0; r < view.extent; ++r) target[start + r * view.inner] *= share;
       }

@@ -388,6 +388,8 @@ TEST(CommandLine, OtherUsageErrors) {
   for (const char* flag : {"--durability=power", "-csv_path=x", "--summary", "--no-summary", "--report"}) {
     EXPECT_THAT(usage_error({"run_overflow_check", "-api_info", "d", flag}), HasSubstr("takes no "));
   }
+  // Whether or not there is a journal beside it.
+  EXPECT_EQ(usage_error({"run_overflow_check", "-csv_path", "x.csv"}), "run_overflow_check takes no -csv_path");
   EXPECT_EQ(usage_error_with_input({"-o", "a\nb", "x\ny"}), "unexpected argument x_y");
 }
 

@@ -16,8 +16,10 @@
 namespace msrun {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class PlanTest : public ::testing::Test {
  protected:
@@ -58,8 +60,8 @@ TEST_F(PlanTest, DirectionIsTheLastSegment) {
                            R"(,"Torch.forward_x.0.backward":)" + backward(tensor("[2]")) + R"(,"Torch.a.0.fwd":{}})");
   EXPECT_THAT(names(result), ElementsAre("Functional.multi_head_attention_forward.0"));
   EXPECT_GT(result.view().tasks[0].grad_size, 0U);
-  ASSERT_EQ(result.warnings().size(), 1U);
-  EXPECT_THAT(result.warnings()[0], HasSubstr("Torch.a.0.fwd"));
+  EXPECT_THAT(result.warnings(),
+              ElementsAre(HasSubstr("Torch.a.0.fwd"), HasSubstr("the first is 'Torch.forward_x.0'")));
 }
 
 TEST_F(PlanTest, OfAnotherFrameworkIsRefused) {
@@ -128,6 +130,43 @@ TEST_F(PlanTest, LaterDuplicateWinsAtTheFirstPosition) {
   ASSERT_EQ(result.warnings().size(), 1U);
   EXPECT_THAT(result.warnings()[0],
               HasSubstr("occur again, the later in place of the earlier: 1; the first is 'Torch.exp.0'"));
+}
+
+TEST_F(PlanTest, ALaterBackwardWinsAsWell) {
+  const Plan result = plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.exp.0.backward":)" +
+                           backward(tensor("[4]")) + R"(,"Torch.exp.0.backward":)" + backward(tensor("[7]")) + "}");
+  EXPECT_THAT(result.warnings(), ElementsAre(HasSubstr("in place of the earlier: 1; the first is 'Torch.exp.0'")));
+}
+
+TEST_F(PlanTest, BackwardsWithoutAForwardAreTold) {
+  const std::string entries = R"({"Torch.sin.1.backward":)" + backward(tensor("[4]")) + R"(,"Torch.exp.0.forward":)" +
+                              forward(tensor("[4]")) + R"(,"Torch.cos.0.backward":)" + backward(tensor("[4]")) +
+                              R"(,"Torch.exp.0.backward":)" + backward(tensor("[4]")) +
+                              R"(,"Torch.\u0001.0.forward":)" + forward(tensor("[4]")) +
+                              R"(,"Torch.\u0001.0.backward":)" + backward(tensor("[4]")) + "}";
+  const Plan all = plan(entries);
+  EXPECT_THAT(all.warnings(), ElementsAre(AllOf(HasSubstr("Backward entries that have no forward entry in "),
+                                                HasSubstr(" and are left out: 2; the first is 'Torch.sin.1'"))));
+  options_.except = {"Torch.sin.*"};
+  EXPECT_THAT(plan(entries).warnings(), ElementsAre(HasSubstr("left out: 1; the first is 'Torch.cos.0'")));
+  options_.except = {};
+  options_.only = {"Torch.exp.0", "Torch.cos.0"};
+  const Plan some = plan(entries);
+  EXPECT_THAT(some.warnings(), ElementsAre(HasSubstr("left out: 1; the first is 'Torch.cos.0'")));
+  EXPECT_THAT(some.unmet_patterns(), ElementsAre(HasSubstr("no call matches Torch.cos.0")));
+  options_.only = {"Torch.exp.0"};
+  EXPECT_THAT(plan(entries).warnings(), IsEmpty());
+}
+
+TEST_F(PlanTest, ExtremaThatAreNoNumbersAreTold) {
+  const auto with = [&](const std::string& max, const std::string& more) {
+    return forward(R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[4],"Min":0,"Max":)" + max + more + "}");
+  };
+  const Plan result = plan(R"({"Torch.exp.0.forward":)" + with("1", "") + R"(,"Torch.exp.1.forward":)" +
+                           with("Infinity", "") + R"(,"Torch.exp.2.forward":)" + with("NaN", "") +
+                           R"(,"Torch.exp.3.forward":)" + with("Infinity", R"(,"Max_except_inf_nan":2)") +
+                           R"(,"Torch.exp.4.forward":)" + with("Infinity", R"(,"data_name":"a.pt")") + "}");
+  EXPECT_THAT(result.warnings(), ElementsAre(HasSubstr("NaN or infinite: 2; the first is 'Torch.exp.1'")));
 }
 
 TEST_F(PlanTest, BadEntriesAndUnsupportedTypesAreSkippedWithAReason) {
@@ -332,7 +371,8 @@ TEST_F(AttPlanTest, EntriesWithoutPartnerAreNamed) {
                                 R"({"Torch*exp*0":[)" + tensor("[4]") + R"(],"Torch*sin*5":[)" + tensor("[4]") + "]}");
   ASSERT_EQ(result.warnings().size(), 1U);
   EXPECT_THAT(result.warnings()[0], HasSubstr("left out: 1;"));
-  EXPECT_THAT(result.warnings()[0], HasSubstr("backward_info_7.json"));
+  EXPECT_THAT(result.warnings()[0], HasSubstr("have no forward entry in "));
+  EXPECT_THAT(result.warnings()[0], HasSubstr("forward_info_7.json"));
   EXPECT_THAT(result.warnings()[0], HasSubstr("'Torch.sin.5'"));
 }
 

@@ -493,5 +493,92 @@ TEST(SoundDevices, SumInTheDtypeOfTheTensorsWithAxes) {
   EXPECT_TRUE(is_suspicious(sum_with(1 + 1e-4)));
 }
 
+// The square of 500 is no number of float16, the square of what is stored there infinite: y * y is a tensor of its own
+// in the frameworks' formula -g * (y * y).
+TEST(SoundDevices, MayStoreAFactorOfAGradientThatItsDtypeDoesNotHold) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  struct Case {
+    const char* name;
+    DType dtype;
+    std::size_t arguments;
+    double at;
+    double gradient;
+    double factor;  // of the sound gradient
+    double held;    // an argument whose factor is held
+  };
+  for (const Case& c : {Case{"Torch.reciprocal.0", DType::float16, 1, 0.002, 1e-3, infinite, 0.01},
+                        Case{"Torch.rsqrt.0", DType::float16, 1, 5e-4, 1e-3, infinite, 0.01},
+                        Case{"Torch.atan.0", DType::float16, 1, 300, 10, 0, 20},
+                        Case{"Torch.asinh.0", DType::float16, 1, 300, 1, 0, 20},
+                        Case{"Torch.atan2.0", DType::float16, 2, 0.001, 1e-3, infinite, 0.1}}) {
+    const auto call_at = [&](double at) {
+      ApiCall call = call_of(c.name, std::vector<Dims>(c.arguments, Dims{12}), {12}, c.dtype, at, at);
+      auto gradient = std::make_shared<TensorSpec>(**call.grad_inputs[0].get<std::shared_ptr<const TensorSpec>>());
+      gradient->min = gradient->max = c.gradient;
+      call.grad_inputs = {std::shared_ptr<const TensorSpec>(std::move(gradient))};
+      return call;
+    };
+    const auto times = [](double factor, double sound) {
+      return [=](DeviceResult& result, int) {
+        set_elements(result.gradients[0], [=](double, std::int64_t) { return factor == 0 ? 0 : sound * factor; });
+      };
+    };
+    EvaluationOptions benchmark;
+    benchmark.benchmark = true;
+    const MaterialisedCall inputs = materialise(call_at(c.at), {});
+    const Evaluation sound = evaluate(*find_operator(inputs.parts.type, inputs.parts.api), inputs, benchmark);
+    const double value = element(sound.gradients[0], 0);
+    ASSERT_TRUE(std::isfinite(value)) << c.name;
+    expect_sound(call_at(c.at), times(c.factor, value));
+    expect_sound(call_at(c.at), times(1, value));
+    // Where all elements are 0 in place of a small number, six times that is the noise of the call.
+    for (const double factor : {1.5, -1.0, 8.0}) {
+      if (c.factor != 0 || factor == 8) expect_fault(call_at(c.at), times(factor, value));
+    }
+    expect_fault(call_at(c.held), times(c.factor, value));
+  }
+}
+
+// The product of sixteen times a thousand is infinite in float32, as are its shares, the gradients.
+TEST(SoundDevices, MayStoreAProductThatItsDtypeDoesNotHold) {
+  ApiCall call = call_of("Torch.prod.0", {{16}}, {}, DType::float32, 900, 1100);
+  auto gradient = std::make_shared<TensorSpec>(**call.grad_inputs[0].get<std::shared_ptr<const TensorSpec>>());
+  gradient->min = gradient->max = 1e-10;
+  call.grad_inputs = {std::shared_ptr<const TensorSpec>(std::move(gradient))};
+  const auto with = [](double value) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.gradients[0], [=](double, std::int64_t) { return value; });
+    };
+  };
+  expect_sound(call, with(std::numeric_limits<double>::infinity()));
+  expect_fault(call, with(-std::numeric_limits<double>::infinity()));
+  expect_fault(call, with(1));
+}
+
+// Inputs between -inf and 1 are as large as the dtype has numbers: a recorded call need not have had any of them.
+TEST(SoundDevices, MayOverflowWhereAnInfiniteExtremumWasRecorded) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const double nan_value = std::numeric_limits<double>::quiet_NaN();
+  const auto with = [](double value) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.output, [=](double sound, std::int64_t i) { return i == 3 ? value : sound; });
+    };
+  };
+  ApiCall call = call_of("Functional.selu.0", {{12}}, {12}, DType::float32, -infinite, 1);
+  call.has_backward = false;
+  const ApiResult sound = check(call, with(nan_value));
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  EXPECT_EQ(sound.forward_rows.front().trust.mistrust, Mistrust::overflow) << described(sound);
+  EXPECT_NE(described(sound).find("1 element not finite because an infinite extremum was recorded"), std::string::npos);
+  expect_fault(call, with(1));
+  ApiCall product = call_of("Torch.mv.0", {{8, 16}, {16}}, {8}, DType::float32, -infinite, 1);
+  product.has_backward = false;
+  expect_sound(product, with(nan_value));
+  expect_fault(call_with("Functional.selu.0", {of(DType::float32, {5}, {-infinite, 1, 2, 3, 4})}), with(nan_value));
+  ApiCall copied = call_of("Torch.clone.0", {{12}}, {12}, DType::float32, -infinite, 1);
+  copied.has_backward = false;
+  expect_fault(copied, with(nan_value));
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -42,5 +42,12 @@ TEST(RunHeader, FindsWhatARunHasReadAgain) {
   EXPECT_EQ(found_again("dump.json", here), "dump.json");
 }
 
+TEST(RunHeader, TellsWhenTheRunWasBegun) {
+  EXPECT_EQ(begun_at(RunHeader::parse(R"({"started": 1700000000})")), 1.7e9);
+  EXPECT_EQ(begun_at(RunHeader::parse(R"({"started": "today"})")), std::nullopt);
+  EXPECT_EQ(begun_at(RunHeader::parse("null")), std::nullopt);
+  EXPECT_EQ(begun_at(RunHeader::parse(R"({"started": 5, "merged": [{"started": 5}, {"started": 9}, {}, 3]})")), 9);
+}
+
 }  // namespace
 }  // namespace msrun

@@ -403,7 +403,7 @@ TEST_F(RunDiff, NoOutputReplacesARecordingOrAFileOfAnotherRun) {
   // A file that is none of these is replaced.
   const std::string earlier = scratch_ / "earlier.csv";
   write_file(earlier, "");
-  run_tool("run_diff", {a, a, "--csv", earlier}, scratch_.path());
+  run_tool("run_diff", {a, scratch_ / "c", "--csv", earlier}, scratch_.path());
   EXPECT_NE(read_file(earlier), "");
 }
 
@@ -414,6 +414,17 @@ TEST_F(RunDiff, TheNewestRunOfAFolderCounts) {
   write("b", {passed("Torch.add.0")});
   write_run(scratch_ / "b", {wrong}, usual_fingerprint(), 0, "20261122130000");
   EXPECT_EQ(diff({}).exit_code, 1);
+}
+
+TEST_F(RunDiff, ARunIsNotComparedWithItself) {
+  ApiResult wrong = passed("Torch.add.0");
+  suspicious_error(wrong);
+  write("a", {wrong});
+  fs::create_directory_symlink(scratch_ / "a", scratch_ / "b");
+  const Finished same = diff({});
+  EXPECT_EQ(same.exit_code, 2);
+  EXPECT_THAT(same.err, HasSubstr("Both runs are the same one, "));
+  EXPECT_EQ(same.out, "");
 }
 
 // Whichever of them is written last: none is the run.
