@@ -134,6 +134,23 @@ TEST(EqualElements, OfEqualMagnitudeStayTiesOfANorm) {
                files, 1.3);
 }
 
+TEST(EqualElements, OfSourceAndSelfStayTiesOfAReduction) {
+  TensorFiles files;
+  const Tensor x = Tensor::full(DType::float32, Dims{3, 4}, 1.7);
+  const Tensor source = Tensor::full(DType::float32, Dims{12, 4}, 1.7);
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < 12; ++i) rows.push_back(i % 2);
+  const Tensor index = Tensor::from<std::int64_t>(DType::int64, Dims{12}, std::span<const std::int64_t>(rows));
+  const Value at = files.file(index.reshape(Dims{12, 1}).expand(Dims{12, 4}).contiguous(), false);
+  const std::int64_t first = 0;
+  for (const char* reduce : {"amax", "amin"}) {
+    const List element_by_element{files.file(x), first, at, files.file(source), std::string(reduce)};
+    expect_found(call_with("Torch.scatter_reduce.0", element_by_element, {3, 4}), files, 1.3);
+    const List slice_by_slice{files.file(x), first, files.file(index, false), files.file(source), std::string(reduce)};
+    expect_found(call_with("Torch.index_reduce.0", slice_by_slice, {3, 4}), files, 1.3);
+  }
+}
+
 // An element that is a limit itself passes the gradient on, or does not; it is never in between.
 TEST(EqualElements, OfALimitStayOnTheirSide) {
   TensorFiles files;
