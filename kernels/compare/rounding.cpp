@@ -108,7 +108,8 @@ struct Element {
   double device;
   double spread;
   double noise;
-  double stored;  // with stored intermediate results; meaningless if there are none
+  double stored;    // with stored intermediate results; meaningless if there are none
+  double lost = 0;  // what is left in place of a finite number
 };
 
 // What is explained of the difference of one element.
@@ -134,6 +135,7 @@ struct Allowance {
   // Whether partial sums of the terms may exceed the range before they cancel, so that the result is the infinity of
   // the device, or NaN where both infinities meet. Which of them depends on the order of the terms.
   bool may_overflow(const Element& e) const {
+    if (std::isnan(e.lost) ? std::isnan(e.device) : std::isinf(e.lost) && e.device == e.lost) return true;
     if (!adds_terms || !std::isfinite(e.bench) || std::isfinite(e.device)) return false;
     const double sizes = reach * e.spread;
     if (std::isnan(e.device)) return (sizes - std::abs(e.bench)) / 2 > end_of_sums;
@@ -300,6 +302,7 @@ class ElementBlocks {
         spread_(in_a_row(model.spread)),
         noise_(in_a_row(model.noise)),
         stored_(in_a_row(model.with_stored)),
+        lost_(in_a_row(model.lost)),
         allowance_(allowance_of(dtype, model, [&] { return sampled(exact); })) {
     allowance_.typical_noise = median_share(noise_, exact, spread_);
     if (stored_.defined()) allowance_.common_stored = median_difference(exact, stored_, dtype);
@@ -315,10 +318,13 @@ class ElementBlocks {
     if (spread_.defined()) load(spread_, first, count, 1, s_.data());
     if (noise_.defined()) load(noise_, first, count, 1, n_.data());
     if (stored_.defined()) load(stored_, first, count, 1, t_.data());
+    if (lost_.defined()) load(lost_, first, count, 1, l_.data());
   }
 
   // The k-th of those that were read.
-  Element element(std::size_t k) const { return {b_[k], r_[k], d_[k], std::isfinite(s_[k]) ? s_[k] : 0, n_[k], t_[k]}; }
+  Element element(std::size_t k) const {
+    return {b_[k], r_[k], d_[k], std::isfinite(s_[k]) ? s_[k] : 0, n_[k], t_[k], l_[k]};
+  }
 
  private:
   using Block = std::array<double, fitted_at_once>;
@@ -329,6 +335,7 @@ class ElementBlocks {
   Tensor spread_;
   Tensor noise_;
   Tensor stored_;
+  Tensor lost_;
   Allowance allowance_;
   Block b_;
   Block r_;
@@ -336,6 +343,7 @@ class ElementBlocks {
   Block s_{};
   Block n_{};
   Block t_{};
+  Block l_{};
 };
 
 }  // namespace

@@ -169,5 +169,30 @@ TEST(EqualElements, OfALimitStayOnTheirSide) {
   EXPECT_TRUE(is_suspicious(check(hard, some, {}, files.options())));
 }
 
+// A group of equal elements has no deviation, and 1 / sqrt(epsilon) in place of its inverse: that times a place of the
+// sums is what a device has that makes the gradients of sums, and in other rows nothing like it.
+TEST(EqualElements, OfAGroupLeaveRoundingTimesTheInverseOfNoDeviation) {
+  TensorFiles files;
+  const Tensor x = changed_elements(waves(DType::float32, {1, 4, 8}, 0.3),
+                                    [](double value, std::int64_t i) { return i < 16 ? 100.3 : value; });
+  const Value weight = files.file(waves(DType::float32, {4}, 2));
+  const ApiCall call =
+      call_with("Functional.group_norm.0", {files.file(x), std::int64_t{2}, weight, weight}, {1, 4, 8});
+  const auto off_by = [&](std::int64_t channel, double difference) {
+    return check(
+        call,
+        [=](DeviceResult& device, int) {
+          device.gradients[1] = changed_elements(*device.gradients[1].get<Tensor>(), [=](double value, std::int64_t i) {
+            return i == channel ? value + difference : value;
+          });
+        },
+        {}, files.options());
+  };
+  const double rounding = 0x1p-24 * 100.3 * 2 / std::sqrt(1e-5);
+  EXPECT_FALSE(is_suspicious(off_by(1, rounding)));
+  EXPECT_TRUE(is_suspicious(off_by(1, 1000 * rounding)));
+  EXPECT_TRUE(is_suspicious(off_by(2, rounding)));
+}
+
 }  // namespace
 }  // namespace msrun::testing
