@@ -150,17 +150,20 @@ void backward_row(const T* x, const T* g, const T* weight, T mean, T rstd, const
   }
   const T size = static_cast<T>(count);
   T average = 0;
+  const std::uint32_t seed = roughness();
   if (layout.statistics == NormStatistics::mean_and_variance) {
     average = row_sum<T>(count, layout.summation, [scratch](std::int64_t i) { return scratch[i]; }) / size;
     // Of a row of one element it is what it is subtracted from, and 1 / sqrt(epsilon) times a place is left where a
-    // device forms both in other ways.
-    if (const std::uint32_t seed = roughness(); seed != 0) average = a_place_beside(average, seed);
+    // device forms both in other ways; two places where it forms them of sums.
+    const T exact = average;
+    if (seed != 0) average = a_place_beside(average, seed);
+    if (seed != 0 && layout.gradients_from_sums) average += average - exact;
   }
-  if (const std::uint32_t seed = roughness(); seed != 0 && layout.gradients_from_sums) {
+  if (seed != 0 && layout.gradients_from_sums) {
     const T slope = sum_of_products(x, scratch, mean, count, layout, seed) * rstd * rstd * rstd / size;
-    const T shift = rough_step(slope * mean, seed) - rough_step(rstd * average, seed);
+    const T shift = rough_step(slope * mean, seed);
     for (std::int64_t i = 0; i < count; ++i)
-      result[i] = rough_step(rstd * scratch[i], seed) - rough_step(slope * x[i], seed) + shift;
+      result[i] = rstd * (scratch[i] - average) - rough_step(slope * x[i], seed) + shift;
     return;
   }
   const T projection =

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
+#include <unordered_map>
 
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
@@ -21,6 +21,8 @@ constexpr double most_elements = 4e6;
 // The same for a call of which only a few results are kept.
 constexpr double most_additions_of_few = 3e9;
 constexpr double most_elements_of_few = 1.6e7;
+// Elements of a tensor up to which equal ones are looked for.
+constexpr std::int64_t most_alike = 1 << 20;
 constexpr double cheap_additions = 1e4;
 constexpr double cheap_elements = 1e3;
 
@@ -144,26 +146,23 @@ class Changes {
   std::vector<std::pair<Tensor, Tensor>> known_;
 };
 
-// A random number between -1 and 1 for a magnitude, the same for equal ones.
-double share_of(double magnitude, std::uint64_t seed) {
-  std::uint64_t word = std::bit_cast<std::uint64_t>(magnitude) + seed * 0x9e3779b97f4a7c15U;
-  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
-  word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
-  word ^= word >> 31;
-  return static_cast<double>(word >> 11) * 0x1p-52 - 1;
-}
+// By how much each magnitude is moved that was there before, as a share of the largest change.
+using KnownShares = std::unordered_map<double, double>;
 
 // Every element some places up or down, by the words. Narrow dtypes have few numbers, so that one place is a large
 // change; in wide ones the changes are large enough for errors of rounding to be independent of each other.
 //
-// With a seed that is not 0 equal magnitudes move alike: where elements of one row, or of two arguments, are equal,
-// what is left of their difference is rounding alone, and far smaller than any other.
-Tensor move_nearby(const Tensor& tensor, RandomWords& source, std::uint32_t seed) {
+// With shares that are known equal magnitudes move alike: where elements of one row are equal, what is left of their
+// difference is rounding alone, and far smaller than any other.
+Tensor move_nearby(const Tensor& tensor, RandomWords& source, KnownShares* known) {
   const DType dtype = tensor.dtype();
   const double change = is_half(dtype) ? 0x1p-6 : is_float8(dtype) ? 0x1p-2 : 0x1p-10;
+  // Looking up more takes its time.
+  const bool alike = known != nullptr && tensor.numel() <= most_alike;
   Words words(source);
   return changed_elements(tensor, [&](double value, std::int64_t) {
-    const double share = seed != 0 ? share_of(std::abs(value), seed) : static_cast<double>(words.next()) * 0x1p-31 - 1;
+    double share = static_cast<double>(words.next()) * 0x1p-31 - 1;
+    if (alike) share = known->try_emplace(std::abs(value), share).first->second;
     return may_be_flag(value) || !std::isfinite(value) ? value : value * (1 + change * share);
   });
 }
@@ -314,11 +313,12 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
     while (results.size() < samples) {
       const auto sample = static_cast<std::uint32_t>(results.size());
       Philox words(random_key(0, call_.name, "nearby." + std::to_string(sample)));
-      const std::uint32_t alike = sample % 2 == 1 ? sample : 0;
+      KnownShares shares;
+      KnownShares* const known_shares = sample % 2 == 1 ? &shares : nullptr;
       MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
         if (!is_floating_or_complex(tensor.dtype())) return tensor;
         return number_by_number(tensor, [&](const Tensor& numbers) {
-          return move_nearby(how.in_float32 ? numbers.to(DType::float32) : numbers, words, alike);
+          return move_nearby(how.in_float32 ? numbers.to(DType::float32) : numbers, words, known_shares);
         });
       });
       // float32 stands for another dtype: no operand is rounded to HF32, and no benchmark left in float32.

@@ -595,5 +595,20 @@ TEST(SoundDevices, MayShutAGateWhereItsExponentialOverflows) {
   expect_fault(call, gated(1e-6));
 }
 
+// ln(1 + e^-x) less ln(1 + e^x) is -x, and a place of ln 2 beside it where x is small.
+TEST(SoundDevices, MayFormTheGradientOfATargetOfTwoLogarithms) {
+  ApiCall call =
+      call_of("Functional.multilabel_soft_margin_loss.0", {{4, 6}, {4, 6}}, {4}, DType::float32, -1e-3, 1e-3);
+  call.kwargs = {{"reduction", std::string("none")}};
+  const auto off_by = [](double difference) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.gradients[1],
+                   [=](double value, std::int64_t i) { return i == 5 ? value + difference : value; });
+    };
+  };
+  expect_sound(call, off_by(0x1p-24 / 6));
+  expect_fault(call, off_by(1e-4));
+}
+
 }  // namespace
 }  // namespace msrun::testing
