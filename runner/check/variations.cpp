@@ -33,12 +33,12 @@ bool may_be_flag(double value) {
   return size == 0 || size == 1 || size == 2;
 }
 
-// Numbers at which functions have kinks: the limits of relu6, hardswish and hardshrink, and those that a call names, or
-// gives as a tensor of one element beside larger ones, as its tensors have them. An element that is one of them, or the
-// negative, has the slope that the function has there; a little more or less may have another.
+// Numbers at which functions may have kinks: those that a call names, or gives as a tensor of one element beside larger
+// ones, as its tensors have them. An element that is one of them, or the negative, has the slope that the function has
+// there; a little more or less may have another.
 class Kinks {
  public:
-  explicit Kinks(const MaterialisedCall& call) : sizes_{0.5, 3, 6} {
+  explicit Kinks(const MaterialisedCall& call) {
     std::int64_t largest = 0;
     for_each_argument(call, [&](const Tensor& tensor) { largest = std::max(largest, tensor.numel()); });
     const auto note = [&](const Value& leaf) {
