@@ -112,6 +112,13 @@ struct OperatorTraits {
   bool ranks_with(const List& args, const Dict& kwargs) const {
     return ranks || (ranks_in != nullptr && ranks_in(args, kwargs));
   }
+  // Whether a call does so with the elements of all its floating arguments together, with their magnitudes, or with
+  // differences of them: all of these keep their order and their ties where every element is changed by one factor.
+  // Null: none does.
+  bool (*ranks_all_in)(const List& args, const Dict& kwargs) = nullptr;
+  bool ranks_all_with(const List& args, const Dict& kwargs) const {
+    return ranks_all_in != nullptr && ranks_all_in(args, kwargs);
+  }
   // Results without axes may have one of length 1: torch gave it on the CPU up to 2.0, and nowhere else.
   bool may_add_axis = false;
   // Null: it has no steps.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -99,6 +100,9 @@ class Value {
 // The recorded tensor that a value, or the argument at a position, stands for; null for anything else.
 const TensorSpec* recorded_tensor(const Value& value);
 const TensorSpec* recorded_tensor(const List& args, std::size_t position);
+
+// The argument of a call that has a place among the positional ones and a name; null where it is not given.
+const Value* argument_at(const List& args, const Dict& kwargs, std::size_t place, std::string_view name);
 
 // A tensor leaf in any of its three forms.
 bool is_tensor(const Value& value);

@@ -50,7 +50,23 @@ Tensor root_mean(const Tensor& sums, const Dims& shape, int samples) {
   return result;
 }
 
+// Whether a number, or an infinity, is lost where it is computed in an arithmetic that stores it in a dtype.
+bool is_lost(double exact, double rounded, DType dtype) {
+  if (std::isfinite(rounded) || std::isnan(exact) || exact == rounded) return false;
+  // Near the end of the range it is stored as infinity.
+  return std::isnan(rounded) || std::isinf(exact) || std::abs(exact) < max_finite(dtype) / 2;
+}
+
 }  // namespace
+
+void mark_lost(const Tensor& exact, const Tensor& rounded, Tensor& lost) {
+  for_each_pair(exact, rounded, [&](double value, double other, std::int64_t i) {
+    if (!is_lost(value, other, rounded.dtype())) return;
+    if (!lost.defined()) lost = Tensor::zeros(DType::float64, exact.shape());
+    double& left = lost.mutable_data<double>()[i];
+    left = std::isnan(left) ? left : other;
+  });
+}
 
 void SpreadEstimate::add(const Tensor& changed) {
   accumulate(squares_, original_, changed, [this](double from, double to) {

@@ -25,6 +25,11 @@ class SpreadEstimate {
   int samples_ = 0;
 };
 
+// Where an arithmetic has left no finite number, or another infinity, though the dtype it stores elements in does not
+// ask for that, puts what it has left there into `lost` (SumModel::lost), which is made of zeros if it is not there
+// yet. NaN stays there.
+void mark_lost(const Tensor& exact, const Tensor& rounded, Tensor& lost);
+
 // Estimates SumModel::noise from pairs of results for the same inputs, which lie beside those of the result.
 class NoiseEstimate {
  public:

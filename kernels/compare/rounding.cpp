@@ -108,7 +108,8 @@ struct Element {
   double device;
   double spread;
   double noise;
-  double stored;  // with stored intermediate results; meaningless if there are none
+  double stored;    // with stored intermediate results; meaningless if there are none
+  double lost = 0;  // what is left in place of a finite number
 };
 
 // What is explained of the difference of one element.
@@ -135,6 +136,7 @@ struct Allowance {
   // Whether partial sums of the terms may exceed the range before they cancel, so that the result is the infinity of
   // the device, or NaN where both infinities meet. Which of them depends on the order of the terms.
   bool may_overflow(const Element& e) const {
+    if (std::isnan(e.lost) ? std::isnan(e.device) : std::isinf(e.lost) && e.device == e.lost) return true;
     if (unbounded) return !std::isfinite(e.device) || !std::isfinite(e.bench) || std::abs(e.rounded) > largest;
     if (!adds_terms || !std::isfinite(e.bench) || std::isfinite(e.device)) return false;
     const double sizes = reach * e.spread;
@@ -303,6 +305,7 @@ class ElementBlocks {
         spread_(in_a_row(model.spread)),
         noise_(in_a_row(model.noise)),
         stored_(in_a_row(model.with_stored)),
+        lost_(in_a_row(model.lost)),
         allowance_(allowance_of(dtype, model, [&] { return sampled(exact); })) {
     allowance_.typical_noise = median_share(noise_, exact, spread_);
     if (stored_.defined()) allowance_.common_stored = median_difference(exact, stored_, dtype);
@@ -318,10 +321,13 @@ class ElementBlocks {
     if (spread_.defined()) load(spread_, first, count, 1, s_.data());
     if (noise_.defined()) load(noise_, first, count, 1, n_.data());
     if (stored_.defined()) load(stored_, first, count, 1, t_.data());
+    if (lost_.defined()) load(lost_, first, count, 1, l_.data());
   }
 
   // The k-th of those that were read.
-  Element element(std::size_t k) const { return {b_[k], r_[k], d_[k], std::isfinite(s_[k]) ? s_[k] : 0, n_[k], t_[k]}; }
+  Element element(std::size_t k) const {
+    return {b_[k], r_[k], d_[k], std::isfinite(s_[k]) ? s_[k] : 0, n_[k], t_[k], l_[k]};
+  }
 
  private:
   using Block = std::array<double, fitted_at_once>;
@@ -332,6 +338,7 @@ class ElementBlocks {
   Tensor spread_;
   Tensor noise_;
   Tensor stored_;
+  Tensor lost_;
   Allowance allowance_;
   Block b_;
   Block r_;
@@ -339,6 +346,7 @@ class ElementBlocks {
   Block s_{};
   Block n_{};
   Block t_{};
+  Block l_{};
 };
 
 }  // namespace

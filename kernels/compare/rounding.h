@@ -36,6 +36,9 @@ struct SumModel {
   // What sound arithmetic typically errs by, element by element, for inputs beside those of the result (NoiseEstimate):
   // it is explained several times over. Undefined: not known.
   Tensor noise;
+  // What sound arithmetic may leave in place of finite numbers, float64: an infinity or NaN (mark_lost); 0 elsewhere.
+  // Undefined: there are no such elements.
+  Tensor lost;
   // The result holds inputs as they are: nothing may be rounded at all.
   bool exact = false;
   // The inputs reach to the ends of their dtypes, or beyond, for want of a recorded range: whatever is not finite on
@@ -57,8 +60,9 @@ struct RoundingFit {
   std::int64_t beyond = 0;  // elements that are not explained
   std::vector<bool> is_beyond;  // row-major; empty if there is none
   std::vector<float>
-      shares_beyond;            // of these elements, in their order: max_share is the largest of all; may be infinite
-  std::int64_t overflowed = 0;  // explained elements that are not finite because partial sums may exceed the range
+      shares_beyond;  // of these elements, in their order: max_share is the largest of all; may be infinite
+  // Explained elements that are not finite because partial sums, or other steps on the way, may exceed the range.
+  std::int64_t overflowed = 0;
   // Explained elements of a result that should be rounded to nearest and are one place further off than that leads:
   // truncation does this to half of all elements, sums in a narrow accumulator to as many as their errors reach.
   std::int64_t misrounded = 0;

@@ -40,9 +40,10 @@ class SideBuilder {
       const DType raised = raised_dtype(tensor->dtype(), plan_, inputs_.size());
       recorded_.note(tensor->dtype(), raised, tensor->rank() > 0);
       if (options_.change_input && is_floating_or_complex(raised)) {
-        const bool first = !std::exchange(has_changed_, true) && options_.change_first;
-        const auto& change = first ? options_.change_first : options_.change_input;
-        return input(number_by_number(tensor->to(raised), change));
+        const std::size_t number = changed_++;
+        return input(number_by_number(tensor->to(raised), [&](const Tensor& numbers) {
+          return options_.change_argument ? options_.change_argument(numbers, number) : options_.change_input(numbers);
+        }));
       }
       // Products and lookups take elements as they are stored. Of small tensors a copy costs nothing.
       const bool one_step_wider = (is_half(tensor->dtype()) && raised == DType::float32) ||
@@ -83,7 +84,7 @@ class SideBuilder {
   const EvaluationOptions& options_;
   RaisePlan plan_;
   std::optional<DType> cast_to_;
-  bool has_changed_ = false;  // a floating or complex tensor
+  std::size_t changed_ = 0;  // floating and complex tensors
   RecordedDTypes recorded_;
   std::vector<Var> inputs_;
 };

@@ -52,8 +52,9 @@ struct EvaluationOptions {
   // Changes the floating inputs and gradients of a benchmark after they are raised, of complex ones the numbers that
   // they consist of (pairs_of). Empty: they are taken as they are.
   std::function<Tensor(const Tensor&)> change_input;
-  // Does so with the first floating or complex tensor of the arguments. Empty: change_input does.
-  std::function<Tensor(const Tensor&)> change_first;
+  // Does so with the floating and complex tensors of the arguments, of which it is told the number, from 0 on; only
+  // beside change_input, which then changes gradients alone. Empty: change_input changes them.
+  std::function<Tensor(const Tensor&, std::size_t number)> change_argument;
   // Changes the gradients of the outputs once the outputs, and what the operator was free to do, are known: where these
   // are free up to a sign or their order, a gradient belongs to one choice of it. Empty: they are taken as they are.
   std::function<List(const Evaluation& so_far, const List& gradients)> adjust_gradients;

@@ -13,10 +13,10 @@
 namespace msrun {
 namespace {
 
-// std::exp and not the vectorised exponential: the steps are short.
+// std::exp and not the vectorised exponential: the steps are short. With a seed other than 0 as devices may have it.
 template <class T>
-T sigmoid(T x) {
-  return logistic_of(x, std::exp(-std::abs(x)));
+T sigmoid(T x, std::uint32_t seed) {
+  return seed != 0 ? rough_logistic(x, seed) : logistic_of(x, std::exp(-std::abs(x)));
 }
 
 // One entry of one step. gates has the input's part on entry and the activated gates on return, as gradients are
@@ -29,10 +29,10 @@ void step_entry(const RecurrentLayer& layer, T* gates, const T* h_part, const T*
   switch (layer.cell) {
     case RecurrentCell::lstm:
       for (std::int64_t i = 0; i < n; ++i) {
-        const T in = sigmoid(gates[i] + h_part[i]);
-        const T forget = sigmoid(gates[n + i] + h_part[n + i]);
+        const T in = sigmoid(gates[i] + h_part[i], seed);
+        const T forget = sigmoid(gates[n + i] + h_part[n + i], seed);
         const T candidate = std::tanh(gates[2 * n + i] + h_part[2 * n + i]);
-        const T out = sigmoid(gates[3 * n + i] + h_part[3 * n + i]);
+        const T out = sigmoid(gates[3 * n + i] + h_part[3 * n + i], seed);
         gates[i] = rough_step(in, seed);
         gates[n + i] = rough_step(forget, seed);
         gates[2 * n + i] = rough_step(candidate, seed);
@@ -43,8 +43,8 @@ void step_entry(const RecurrentLayer& layer, T* gates, const T* h_part, const T*
       break;
     case RecurrentCell::gru:
       for (std::int64_t i = 0; i < n; ++i) {
-        const T reset = sigmoid(gates[i] + h_part[i]);
-        const T update = sigmoid(gates[n + i] + h_part[n + i]);
+        const T reset = sigmoid(gates[i] + h_part[i], seed);
+        const T update = sigmoid(gates[n + i] + h_part[n + i], seed);
         const T candidate = std::tanh(gates[2 * n + i] + reset * h_part[2 * n + i]);
         gates[i] = rough_step(reset, seed);
         gates[n + i] = rough_step(update, seed);

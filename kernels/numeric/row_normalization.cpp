@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -23,6 +24,9 @@ void row_statistics(const T* x, const NormLayout& layout, T& mean, T& rstd) {
   T centre = 0;
   if (layout.statistics == NormStatistics::mean_and_variance) {
     centre = row_sum<T>(count, layout.summation, [x](std::int64_t i) { return x[i]; }) / size;
+    // The mean is within the range where the sum is not.
+    if (!std::isfinite(centre))
+      centre = row_sum<T>(count, layout.summation, [x, size](std::int64_t i) { return x[i] / size; });
   }
   const T squares = row_sum<T>(count, layout.summation, [x, centre](std::int64_t i) {
     const T d = x[i] - centre;
@@ -32,7 +36,8 @@ void row_statistics(const T* x, const NormLayout& layout, T& mean, T& rstd) {
   rstd = T{1} / std::sqrt(squares / size + static_cast<T>(layout.epsilon));
   if (const std::uint32_t seed = roughness(); seed != 0) {
     mean = off_by_a_place(mean, seed);
-    rstd = off_by_a_place(rstd, seed);
+    // Beyond the range frameworks have the difference of two infinities, or a quotient.
+    rstd = std::isinf(squares) ? std::numeric_limits<T>::quiet_NaN() : off_by_a_place(rstd, seed);
   }
 }
 
@@ -116,6 +121,14 @@ class ParameterGradient {
   Accumulator accumulator_;
 };
 
+// The sum of g (x - mean) from those of g x and of g, each as a device may store it.
+template <class T>
+T sum_of_products(const T* x, const T* g, T mean, std::int64_t count, const NormLayout& layout, std::uint32_t seed) {
+  const T products = row_sum<T>(count, layout.summation, [=](std::int64_t i) { return g[i] * x[i]; });
+  const T gradients = row_sum<T>(count, layout.summation, [g](std::int64_t i) { return g[i]; });
+  return rough_step(products, seed) - rough_step(rough_step(gradients, seed) * mean, seed);
+}
+
 template <class T>
 void backward_row(const T* x, const T* g, const T* weight, T mean, T rstd, const NormLayout& layout, T* scratch,
                   T* result) {
@@ -137,11 +150,21 @@ void backward_row(const T* x, const T* g, const T* weight, T mean, T rstd, const
   }
   const T size = static_cast<T>(count);
   T average = 0;
+  const std::uint32_t seed = roughness();
   if (layout.statistics == NormStatistics::mean_and_variance) {
     average = row_sum<T>(count, layout.summation, [scratch](std::int64_t i) { return scratch[i]; }) / size;
     // Of a row of one element it is what it is subtracted from, and 1 / sqrt(epsilon) times a place is left where a
-    // device forms both in other ways.
-    if (const std::uint32_t seed = roughness(); seed != 0) average = a_place_beside(average, seed);
+    // device forms both in other ways; two places where it forms them of sums.
+    const T exact = average;
+    if (seed != 0) average = a_place_beside(average, seed);
+    if (seed != 0 && layout.gradients_from_sums) average += average - exact;
+  }
+  if (seed != 0 && layout.gradients_from_sums) {
+    const T slope = sum_of_products(x, scratch, mean, count, layout, seed) * rstd * rstd * rstd / size;
+    const T shift = rough_step(slope * mean, seed);
+    for (std::int64_t i = 0; i < count; ++i)
+      result[i] = rstd * (scratch[i] - average) - rough_step(slope * x[i], seed) + shift;
+    return;
   }
   const T projection =
       row_sum<T>(count, layout.summation, [=](std::int64_t i) { return scratch[i] * ((x[i] - mean) * rstd); }) / size;
@@ -153,6 +176,13 @@ void backward_row(const T* x, const T* g, const T* weight, T mean, T rstd, const
 template <class T>
 void add_parameter_gradients(const T* x, const T* g, T mean, T rstd, std::int64_t first, const NormLayout& layout,
                              ParameterGradient& weight, ParameterGradient& bias) {
+  if (const std::uint32_t seed = roughness(); seed != 0 && layout.gradients_from_sums) {
+    for (std::int64_t c = 0; c < layout.channels; ++c, x += layout.space, g += layout.space) {
+      weight.add(first + c, sum_of_products(x, g, mean, layout.space, layout, seed) * rstd);
+      bias.add(first + c, row_sum<T>(layout.space, layout.summation, [g](std::int64_t i) { return g[i]; }));
+    }
+    return;
+  }
   if (layout.space == 1) {
     weight.add_run<T>(first, layout.channels, [=](std::int64_t i) { return g[i] * ((x[i] - mean) * rstd); });
     bias.add_run<T>(first, layout.channels, [=](std::int64_t i) { return g[i]; });

@@ -24,6 +24,9 @@ struct NormLayout {
   std::int64_t groups = 1;    // rows r and r + groups share their affine parameters
   NormStatistics statistics = NormStatistics::mean_and_variance;
   double epsilon = 0;
+  // Whether frameworks make the gradients of two sums, of g x and of g, and subtract the mean times the second from the
+  // first: what is left of rows far from zero, or of equal elements, is rounding. A rough computation does so.
+  bool gradients_from_sums = false;
   Summation summation;
   RowLayout memory;  // how the rows lie in the tensor
 

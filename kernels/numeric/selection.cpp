@@ -364,6 +364,30 @@ std::vector<std::int64_t> nonzero_positions(const Tensor& tensor) {
   return positions;
 }
 
+std::int64_t most_at_one_place(const Selection& selection, std::int64_t elements) {
+  const std::int64_t run = std::max<std::int64_t>(selection.run, 1);
+  const auto is_row = [run](std::int64_t start) { return start % run == 0; };
+  // Runs that are no rows may overlap.
+  if (!std::ranges::all_of(selection.starts, is_row)) return std::ssize(selection.starts);
+  const std::int64_t places = elements / run + 1;
+  constexpr std::int64_t sparse = 8;
+  std::int64_t most = 0;
+  if (places > sparse * std::ssize(selection.starts)) {
+    std::vector<std::int64_t> sorted = selection.starts;
+    std::ranges::sort(sorted);
+    std::int64_t equal = 0;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      equal = i > 0 && sorted[i] == sorted[i - 1] ? equal + 1 : 1;
+      most = std::max(most, equal);
+    }
+    return most;
+  }
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(places));
+  for (const std::int64_t start : selection.starts)
+    most = std::max(most, ++counts[static_cast<std::size_t>(start / run)]);
+  return most;
+}
+
 Tensor take(const Tensor& x, const Selection& selection) {
   const Tensor source = x.contiguous();
   Tensor result(x.dtype(), selection.shape);
@@ -395,6 +419,11 @@ Tensor put(const Tensor& x, const Selection& selection, const Tensor& values) {
   return result;
 }
 
+void note_sums_of(const Selection& selection, std::int64_t elements) {
+  const std::int64_t terms = most_at_one_place(selection, elements) + 1;
+  note_sums(terms, (std::ssize(selection.starts) * selection.run + terms - 1) / terms);
+}
+
 Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values, double alpha,
                const Arithmetic& arithmetic) {
   if (is_complex(x.dtype())) {
@@ -405,7 +434,7 @@ Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values
   const DType wide = wide_dtype(x.dtype());
   const Tensor source = values.to(wide).expand(selection.shape).contiguous();
   Tensor result = x.dtype() == wide ? x.clone() : x.to(wide).contiguous();
-  note_sums(std::ssize(selection.starts) + 1, selection.run);
+  note_sums_of(selection, x.numel());
   const auto add = [&](auto one) {
     using T = decltype(one);
     add_runs<T>(selection, source.data<T>(), number_as<T>(alpha), arithmetic.summation.accumulator,
@@ -459,7 +488,7 @@ Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& sele
     return put_sum(Tensor::zeros(gradient.dtype(), shape), selection, gradient, 1, arithmetic).to(dtype);
   const DType wide = wide_dtype(gradient.dtype());
   const Tensor source = gradient.to(wide).expand(selection.shape).contiguous();
-  note_sums(std::ssize(selection.starts) + 1, selection.run);
+  note_sums_of(selection, element_count(shape));
   if (wide == dtype || !are_few_rows(selection, element_count(shape))) {
     Tensor sums = Tensor::zeros(wide, shape);
     add_all(selection, source, arithmetic, sums);

@@ -50,6 +50,12 @@ Selection advanced_selection(const Tensor& source, const Tensor& view, std::span
 // Row-major positions of the elements that are not zero.
 std::vector<std::int64_t> nonzero_positions(const Tensor& tensor);
 
+// How many runs select the place of a source of so many elements that most of them do; all, where they may overlap.
+std::int64_t most_at_one_place(const Selection& selection, std::int64_t elements);
+
+// Notes (sums.h) that what is selected is added up at its places in a source of so many elements.
+void note_sums_of(const Selection& selection, std::int64_t elements);
+
 Tensor take(const Tensor& x, const Selection& selection);
 
 // A copy of x with values, broadcast to the selection and cast to the dtype of x, at the selected positions; of several

@@ -184,7 +184,7 @@ bool Explainer::stores_intermediates(const Comparison& comparison, std::size_t r
 }
 
 Tensor Explainer::noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,
-                               const Select& select, std::size_t samples) {
+                               const Select& select, std::size_t samples, Tensor& lost) {
   const std::vector<Variations::Nearby>& nearby = variations_.nearby(how, samples);
   if (nearby.empty()) return {};
   NoiseEstimate estimate(comparison.pairs[row].bench.shape());
@@ -193,6 +193,9 @@ Tensor Explainer::noise_beside(const Variations::Beside& how, const Comparison& 
     const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
     if (!exact || !rounded) return {};
     estimate.add(*exact, *rounded);
+    // float32 ends long before float64 does.
+    const bool of_device = how.rough || how.arithmetic.summation.accumulator != Accumulator::wide;
+    if (of_device && comparison.pairs[row].device.dtype() != DType::float64) mark_lost(*exact, *rounded, lost);
   }
   return variations_.counts_few_times() ? steadied(estimate.noise()) : estimate.noise();
 }
@@ -202,15 +205,21 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
   const auto& [bench, device] = comparison.pairs[row];
   // The benchmark of float64 is computed in the same arithmetic. Errors are in proportion to the unit roundoff.
   const bool in_float32 = device.dtype() == DType::float64 && bench.dtype() == DType::float64;
-  Tensor noise = noise_beside({.rough = rough, .in_float32 = in_float32}, comparison, row, select, samples);
+  Tensor noise =
+      noise_beside({.rough = rough, .in_float32 = in_float32}, comparison, row, select, samples, judged.model.lost);
   if (in_float32) noise = combined_noise(noise, noise, 0, epsilon(DType::float64) / epsilon(DType::float32));
   // The float32 in which half types are computed, as their benchmark is, errs as seen from float64 alone.
   if (rough && is_half(device.dtype())) {
-    const Tensor of_float32 = noise_beside({.rough = true, .in_float32 = true}, comparison, row, select, samples);
+    const Tensor of_float32 =
+        noise_beside({.rough = true, .in_float32 = true}, comparison, row, select, samples, judged.model.lost);
     if (of_float32.defined()) noise = combined_noise(noise, of_float32, 1, times_of_float32);
   }
   judged.model.noise = std::move(noise);
   if (!judged.model.noise.defined()) return false;
+  // Beside elements that are lost are others that a quotient by infinity has made zero.
+  if (judged.model.lost.defined()) {
+    if (std::optional<Tensor> sound = computed_with({}, comparison, row, select)) judged.model.with_stored = *sound;
+  }
   judged.fit = fit_rounding(bench, device, judged.model);
   judged.stored = judged.is_explained();
   return judged.stored;
@@ -251,7 +260,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const bool between_kernels = arithmetic_.half_rounding == HalfRounding::between_kernels;
   Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels};
   if (between_kernels && dtype == DType::float16) by_steps.smallest = 0x1p-24 / in_proportion;
-  const Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples);
+  const Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples, judged.model.lost);
   const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
   // One kernel that is no product, as that of a sum, passes nothing on.
   if (between_kernels && op_.traits().rounds_once && !wide_sums) return false;
@@ -276,7 +285,8 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   };
   if (wide_sums) return explains(combined_noise(of_steps, of_steps, 0, in_proportion), "intermediate results");
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
-  Tensor of_sums = noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, samples);
+  Tensor of_sums =
+      noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, samples, judged.model.lost);
   if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
   if (model.longest > 1 && explains(of_sums, "partial sums")) return true;
   return explains(combined_noise(of_sums, of_steps, 1, in_proportion), "intermediate results");

@@ -92,9 +92,10 @@ class Explainer {
   // others.
   bool rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                          Judged& judged);
-  // The noise of a row for inputs beside those of the call, computed so; undefined if it is not to be had.
+  // The noise of a row for inputs beside those of the call, computed so; undefined if it is not to be had. `lost` gets
+  // what a rough computation, or sums in a narrow accumulator, leave in place of numbers, beside what it has.
   Tensor noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,
-                      const Select& select, std::size_t samples);
+                      const Select& select, std::size_t samples, Tensor& lost);
   static Trust trust_of(const Tensor& bench, DType dtype, const Judged& judged);
   std::string finding(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
 

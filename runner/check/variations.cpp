@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unordered_map>
 
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
@@ -20,6 +21,8 @@ constexpr double most_elements = 4e6;
 // The same for a call of which only a few results are kept.
 constexpr double most_additions_of_few = 3e9;
 constexpr double most_elements_of_few = 1.6e7;
+// Elements of a tensor up to which equal ones are looked for.
+constexpr std::int64_t most_alike = 1 << 20;
 constexpr double cheap_additions = 1e4;
 constexpr double cheap_elements = 1e3;
 
@@ -29,6 +32,39 @@ bool may_be_flag(double value) {
   const double size = std::abs(value);
   return size == 0 || size == 1 || size == 2;
 }
+
+// Numbers at which functions may have kinks: those that a call names, or gives as a tensor of one element beside larger
+// ones, as its tensors have them. An element that is one of them, or the negative, has the slope that the function has
+// there; a little more or less may have another.
+class Kinks {
+ public:
+  explicit Kinks(const MaterialisedCall& call) {
+    std::int64_t largest = 0;
+    for_each_argument(call, [&](const Tensor& tensor) { largest = std::max(largest, tensor.numel()); });
+    const auto note = [&](const Value& leaf) {
+      const auto* tensor = leaf.get<Tensor>();
+      if (tensor != nullptr && tensor->numel() == 1 && largest > 1 && is_floating(tensor->dtype())) add(tensor->item());
+      if (const auto* real = leaf.get<double>()) add(*real);
+      if (const auto* integer = leaf.get<std::int64_t>()) add(static_cast<double>(*integer));
+    };
+    for (const Value& value : call.args) for_each_leaf(value, note);
+    for (const auto& [name, value] : call.kwargs) for_each_leaf(value, note);
+  }
+
+  bool has(double value) const { return std::ranges::find(sizes_, std::abs(value)) != sizes_.end(); }
+
+ private:
+  static constexpr std::size_t most = 16;
+
+  void add(double number) {
+    for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
+      const double size = std::abs(Tensor::scalar(dtype, number).item());
+      if (sizes_.size() < most && std::isfinite(size) && !may_be_flag(size) && !has(size)) sizes_.push_back(size);
+    }
+  }
+
+  std::vector<double> sizes_;
+};
 
 // Random words, one for each element of a tensor.
 class Words {
@@ -47,7 +83,7 @@ class Words {
 };
 
 // Every element times 1 + change or 1 - change, by the bits of the words from the lowest on, or the other way round.
-Tensor change_signs(const Tensor& tensor, RandomWords& source, bool opposite) {
+Tensor change_signs(const Tensor& tensor, const Kinks& kinks, RandomWords& source, bool opposite) {
   constexpr std::int64_t bits_of_word = 32;
   const double change = Variations::input_change(tensor.dtype());
   const std::array<double, 2> factors{opposite ? 1 + change : 1 - change, opposite ? 1 - change : 1 + change};
@@ -56,7 +92,8 @@ Tensor change_signs(const Tensor& tensor, RandomWords& source, bool opposite) {
     for (std::int64_t first = 0; first < count; first += bits_of_word) {
       const std::uint32_t bits = words.next();
       for (std::int64_t i = first; i < std::min(count, first + bits_of_word); ++i) {
-        const double factor = may_be_flag(values[i]) ? 1 : factors[bits >> (i - first) & 1U];
+        const bool stays = may_be_flag(values[i]) || kinks.has(values[i]);
+        const double factor = stays ? 1 : factors[bits >> (i - first) & 1U];
         values[i] *= factor;
       }
     }
@@ -68,6 +105,13 @@ Tensor change_in_order(const Tensor& tensor, bool up) {
   const double change = Variations::input_change(tensor.dtype());
   return changed_elements(
       tensor, [&](double value, std::int64_t) { return value + (up ? change : -change) * std::abs(value); });
+}
+
+// Every element times one factor: the order of magnitudes and of differences stays, too.
+Tensor change_in_proportion(const Tensor& tensor, bool up) {
+  const double change = Variations::input_change(tensor.dtype());
+  return changed_elements(
+      tensor, [factor = up ? 1 + change : 1 - change](double value, std::int64_t) { return factor * value; });
 }
 
 // Elements of a changed tensor that were what an earlier one has at their places are changed as those were. Equal
@@ -102,14 +146,23 @@ class Changes {
   std::vector<std::pair<Tensor, Tensor>> known_;
 };
 
+// By how much each magnitude is moved that was there before, as a share of the largest change.
+using KnownShares = std::unordered_map<double, double>;
+
 // Every element some places up or down, by the words. Narrow dtypes have few numbers, so that one place is a large
 // change; in wide ones the changes are large enough for errors of rounding to be independent of each other.
-Tensor move_nearby(const Tensor& tensor, RandomWords& source) {
+//
+// With shares that are known equal magnitudes move alike: where elements of one row are equal, what is left of their
+// difference is rounding alone, and far smaller than any other.
+Tensor move_nearby(const Tensor& tensor, RandomWords& source, KnownShares* known) {
   const DType dtype = tensor.dtype();
   const double change = is_half(dtype) ? 0x1p-6 : is_float8(dtype) ? 0x1p-2 : 0x1p-10;
+  // Looking up more takes its time.
+  const bool alike = known != nullptr && tensor.numel() <= most_alike;
   Words words(source);
   return changed_elements(tensor, [&](double value, std::int64_t) {
-    const double share = static_cast<double>(words.next()) * 0x1p-31 - 1;
+    double share = static_cast<double>(words.next()) * 0x1p-31 - 1;
+    if (alike) share = known->try_emplace(std::abs(value), share).first->second;
     return may_be_flag(value) || !std::isfinite(value) ? value : value * (1 + change * share);
   });
 }
@@ -158,6 +211,7 @@ bool Variations::is_small() const { return additions() <= most_additions && elem
 
 const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t samples) {
   if (!is_small() || unchangeable_) return changed_;
+  const Kinks kinks(call_);
   try {
     while (changed_.size() < samples) {
       // Two and two samples have the same random signs, but those of every second argument, or every second pair of
@@ -170,11 +224,14 @@ const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t sample
       options.change_input = [&](const Tensor& tensor) {
         const bool turned = sample % 2 == 1 && (argument >> (sample / 2 % 2) & 1U) != 0;
         ++argument;
-        return changes.keep(tensor, change_signs(tensor, words, turned));
+        return changes.keep(tensor, change_signs(tensor, kinks, words, turned));
       };
-      if (op_.traits().ranks_with(call_.args, call_.kwargs)) {
-        options.change_first = [&](const Tensor& tensor) {
-          return changes.keep(tensor, change_in_order(tensor, sample % 2 == 0));
+      const bool up = sample % 2 == 0;
+      if (op_.traits().ranks_all_with(call_.args, call_.kwargs)) {
+        options.change_argument = [up](const Tensor& tensor, std::size_t) { return change_in_proportion(tensor, up); };
+      } else if (op_.traits().ranks_with(call_.args, call_.kwargs)) {
+        options.change_argument = [&, up](const Tensor& tensor, std::size_t number) {
+          return number == 0 ? changes.keep(tensor, change_in_order(tensor, up)) : options.change_input(tensor);
         };
       }
       changed_.push_back(evaluate(op_, call_, options));
@@ -254,11 +311,14 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
   if ((!is_small() && !few_times_) || known->refused) return results;
   try {
     while (results.size() < samples) {
-      Philox words(random_key(0, call_.name, "nearby." + std::to_string(results.size())));
+      const auto sample = static_cast<std::uint32_t>(results.size());
+      Philox words(random_key(0, call_.name, "nearby." + std::to_string(sample)));
+      KnownShares shares;
+      KnownShares* const known_shares = sample % 2 == 1 ? &shares : nullptr;
       MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
         if (!is_floating_or_complex(tensor.dtype())) return tensor;
         return number_by_number(tensor, [&](const Tensor& numbers) {
-          return move_nearby(how.in_float32 ? numbers.to(DType::float32) : numbers, words);
+          return move_nearby(how.in_float32 ? numbers.to(DType::float32) : numbers, words, known_shares);
         });
       });
       // float32 stands for another dtype: no operand is rounded to HF32, and no benchmark left in float32.

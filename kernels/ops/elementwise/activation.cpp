@@ -9,6 +9,7 @@
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
 #include "kernels/numeric/logistic.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
@@ -48,9 +49,11 @@ Var leaky_relu(const Var& x, double slope) {
       [slope](auto a, auto, auto g) { return a > 0 ? g : static_cast<decltype(g)>(slope) * g; });
 }
 
-// e^x - 1. Frameworks subtract, so that in float32 what is below its last place is lost; higher precision keeps it.
+// e^x - 1. Frameworks subtract, so that in float32 what is below its last place is lost; higher precision keeps it,
+// unless it is to err as theirs does.
 template <class T>
-T grown_exponential(T x) {
+T grown_exponential(T x, std::uint32_t seed) {
+  if (seed != 0) return a_place_beside(exponential(x), seed) - 1;
   if constexpr (std::is_same_v<T, float>) {
     return exponential(x) - 1;
   } else {
@@ -59,27 +62,29 @@ T grown_exponential(T x) {
 }
 
 // x > 0 ? scale * x : scale * alpha * (e^(input_scale * x) - 1)
-Var elu(const Var& x, double alpha, double scale, double input_scale) {
+Var elu(const Var& x, double alpha, double scale, double input_scale, double scale_of_gradient) {
   return unary(
       x,
-      [=](auto a) {
+      [=, seed = roughness()](auto a) {
         using T = decltype(a);
         return a > 0 ? static_cast<T>(scale) * a
-                     : static_cast<T>(alpha * scale) * grown_exponential(static_cast<T>(input_scale) * a);
+                     : static_cast<T>(alpha * scale) * grown_exponential(static_cast<T>(input_scale) * a, seed);
       },
       [=](auto a, auto, auto g) {
         using T = decltype(a);
-        const T slope = static_cast<T>(alpha * scale * input_scale) * exponential(static_cast<T>(input_scale) * a);
+        const T slope =
+            static_cast<T>(alpha * scale * scale_of_gradient) * exponential(static_cast<T>(scale_of_gradient) * a);
         return g * (a > 0 ? static_cast<T>(scale) : slope);
       });
 }
 
 Var celu(const Var& x, double alpha) {
   if (alpha == 0) throw SkipError("celu: alpha cannot be 0.");
-  return elu(x, alpha, 1, 1 / alpha);
+  // torch keeps alpha in float32 for the gradient, whatever the tensor is.
+  return elu(x, alpha, 1, 1 / alpha, 1 / static_cast<double>(static_cast<float>(alpha)));
 }
 
-Var selu(const Var& x) { return elu(x, 1.6732632423543772, 1.0507009873554805, 1); }
+Var selu(const Var& x) { return elu(x, 1.6732632423543772, 1.0507009873554805, 1, 1); }
 
 // The weight has one element, or one for each channel (axis 1, or axis 0 of a vector).
 Var prelu(const Var& x, const Var& weight) {
@@ -368,9 +373,10 @@ NAMES("rrelu", "Functional: rrelu rrelu_; Torch: rrelu rrelu_");
 TRAITS("rrelu", .varies = Varies::results);
 
 OP("elu(Tensor input, float alpha=1.0, bool inplace=False)",
-   [](const Bound& args) -> Value { return elu(args.var("input"), args.real("alpha"), 1, 1); });
+   [](const Bound& args) -> Value { return elu(args.var("input"), args.real("alpha"), 1, 1, 1); });
 OP("elu(Tensor input, float alpha=1.0, float scale=1, float input_scale=1)", [](const Bound& args) -> Value {
-  return elu(args.var("input"), args.real("alpha"), args.real("scale"), args.real("input_scale"));
+  const double input_scale = args.real("input_scale");
+  return elu(args.var("input"), args.real("alpha"), args.real("scale"), input_scale, input_scale);
 });
 NAMES("elu", "Functional: elu elu_; Aten: elu elu_; MintFunctional: elu");
 TRAITS("elu", .element_work = 1.6);

@@ -55,17 +55,17 @@ Var xlog1py(const Var& a, const Var& b) {
 
 // log(1 + x), for which devices may add 1 to a small x.
 template <class T>
-T logarithm_after_one(T x, bool rough) {
-  return rough ? static_cast<T>(logarithm(T{1} + x)) : logarithm_of_one_plus(x);
+T logarithm_after_one(T x, std::uint32_t seed) {
+  return seed != 0 ? static_cast<T>(logarithm(a_place_beside(T{1} + x, seed))) : logarithm_of_one_plus(x);
 }
 
 // Infinities of the same sign have no difference, but a maximum.
 Var logaddexp(const Var& a, const Var& b) {
   return float_binary(
       a, b,
-      [rough = roughness() != 0](auto x, auto y) {
+      [seed = roughness()](auto x, auto y) {
         if (std::isinf(x) && x == y) return x;
-        return (x > y ? x : y) + logarithm_after_one(exponential(-std::abs(x - y)), rough);
+        return (x > y ? x : y) + logarithm_after_one(exponential(-std::abs(x - y)), seed);
       },
       [](auto x, auto y, auto, auto g) { return g / (1 + exponential(y - x)); },
       [](auto x, auto y, auto, auto g) { return g / (1 + exponential(x - y)); });
@@ -74,11 +74,11 @@ Var logaddexp(const Var& a, const Var& b) {
 Var logaddexp2(const Var& a, const Var& b) {
   return float_binary(
       a, b,
-      [rough = roughness() != 0](auto x, auto y) {
+      [seed = roughness()](auto x, auto y) {
         using T = decltype(x);
         if (std::isinf(x) && x == y) return x;
         return (x > y ? x : y) +
-               logarithm_after_one(std::exp2(-std::abs(x - y)), rough) * static_cast<T>(std::numbers::log2e);
+               logarithm_after_one(std::exp2(-std::abs(x - y)), seed) * static_cast<T>(std::numbers::log2e);
       },
       [](auto x, auto y, auto, auto g) { return g / (1 + std::exp2(y - x)); },
       [](auto x, auto y, auto, auto g) { return g / (1 + std::exp2(x - y)); });

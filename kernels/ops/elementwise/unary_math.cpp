@@ -192,9 +192,11 @@ Var sinc(const Var& x) {
         const T angle = static_cast<T>(pi) * a;
         return a == 0 ? T{1} : std::sin(angle) / angle;
       },
-      [](auto a, auto y, auto g) {
+      // Near 0 cosine and y are 1 but for a place or less.
+      [seed = roughness()](auto a, auto y, auto g) {
         using T = decltype(a);
-        return a == 0 ? T{0} : g * (std::cos(static_cast<T>(pi) * a) - y) / a;
+        const T cosine = std::cos(static_cast<T>(pi) * a);
+        return a == 0 ? T{0} : g * ((seed != 0 ? a_place_beside(cosine, seed) : cosine) - y) / a;
       });
 }
 

@@ -238,8 +238,7 @@ Value embedding_bag_with_offsets(const Bound& args) {
 // Whether each bag gives its largest elements; of either form the mode has one place among the arguments.
 template <std::size_t place>
 bool ranks_bags(const List& args, const Dict& kwargs) {
-  const auto named = std::ranges::find(kwargs, "mode", [](const auto& entry) { return entry.first; });
-  const Value* mode = named != kwargs.end() ? &named->second : place < args.size() ? &args[place] : nullptr;
+  const Value* mode = argument_at(args, kwargs, place, "mode");
   if (mode == nullptr) return false;
   const auto* text = mode->get<std::string>();
   const auto* number = mode->get<std::int64_t>();

@@ -13,6 +13,7 @@
 #include "kernels/numeric/selection.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/index/fitting_values.h"
 #include "kernels/ops/index/subscript.h"
 
 namespace msrun {
@@ -109,17 +110,6 @@ Var masked_fill(const Var& x, const Var& mask, const Var& value) {
           {value, [m, filled](const Tensor& g) { return sum(map(g.dtype(), m, g, filled), {}, false); }}});
 }
 
-// The part of src that an index smaller than it reaches.
-Var leading_part(const Var& src, const Dims& shape) {
-  if (src.shape() == shape) return src;
-  if (src.shape().size() != shape.size()) throw SkipError("src must have as many dimensions as the index.");
-  const Tensor source = src.tensor().contiguous();
-  Tensor view = source;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis)
-    view = view.slice(static_cast<std::int64_t>(axis), 0, shape[axis]);
-  return take_view(src, source, view);
-}
-
 Var multiply_at(const Var& x, const SharedSelection& selection, const Var& values) {
   const DType wide = wide_dtype(x.dtype());
   const Tensor factors = values.tensor().to(wide).expand(selection->shape).contiguous();
@@ -158,14 +148,6 @@ Value scatter(const Bound& args, const Var& src) {
 
 SharedSelection slices(const Bound& args, const Var& x) {
   return share(slices_selection(x.shape(), args.integer("dim"), args.var("index").tensor(), false));
-}
-
-Var same_slices(const Var& source, const Selection& selection) {
-  if (source.numel() != element_count(selection.shape)) {
-    throw SkipError("The source of shape " + tuple_text(source.shape()) + " does not have the shape " +
-                    tuple_text(selection.shape) + " of the indexed part.");
-  }
-  return source.shape() == selection.shape ? source : reshape(source, selection.shape);
 }
 
 Var getitem(const Var& x, const Value& index) {
@@ -233,6 +215,24 @@ Tensor one_hot(const Tensor& x, std::int64_t classes) {
 }
 
 }  // namespace
+
+Var leading_part(const Var& src, const Dims& shape) {
+  if (src.shape() == shape) return src;
+  if (src.shape().size() != shape.size()) throw SkipError("src must have as many dimensions as the index.");
+  const Tensor source = src.tensor().contiguous();
+  Tensor view = source;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    view = view.slice(static_cast<std::int64_t>(axis), 0, shape[axis]);
+  return take_view(src, source, view);
+}
+
+Var same_slices(const Var& source, const Selection& selection) {
+  if (source.numel() != element_count(selection.shape)) {
+    throw SkipError("The source of shape " + tuple_text(source.shape()) + " does not have the shape " +
+                    tuple_text(selection.shape) + " of the indexed part.");
+  }
+  return source.shape() == selection.shape ? source : reshape(source, selection.shape);
+}
 
 Var gather(const Var& x, std::int64_t axis, const Tensor& index) {
   return x.tape().record(gather_elements(x.tensor(), axis, index),

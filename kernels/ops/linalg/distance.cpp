@@ -14,6 +14,7 @@
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/norm_orders.h"
 
 namespace msrun {
 namespace {
@@ -265,12 +266,12 @@ Var pdist(const Var& input, double p) {
 OP("pdist(Tensor input, float p=2.0)",
    [](const Bound& args) -> Value { return pdist(args.var("input"), args.real("p")); });
 NAMES("pdist", "Functional: pdist; Torch: pdist; Aten: pdist");
-TRAITS("pdist", .autocast = AutocastPolicy::float32);
+TRAITS("pdist", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_extreme_norm<1>);
 
 OP("cdist(Tensor x1, Tensor x2, float p=2.0, any compute_mode=None)",
    [](const Bound& args) -> Value { return cdist(args.var("x1"), args.var("x2"), args.real("p")); });
 NAMES("cdist", "Torch: cdist");
-TRAITS("cdist", .autocast = AutocastPolicy::float32);
+TRAITS("cdist", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_extreme_norm<2>);
 
 // The p-norm of x1 - x2 + eps along the last axis.
 OP("pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False)",
@@ -282,7 +283,8 @@ OP("pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool k
      return raised.back(vector_norm(difference, args.real("p"), Dims{-1}, args.flag("keepdim")));
    });
 NAMES("pairwise_distance", "Functional: pairwise_distance; Torch: pairwise_distance; Aten: pairwise_distance");
-TRAITS("pairwise_distance", .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("pairwise_distance", .ranks_all_in = asks_for_extreme_norm<2>,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace
 }  // namespace msrun

@@ -13,6 +13,7 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/norm_orders.h"
 #include "kernels/ops/linalg/matrix_functions.h"
 #include "kernels/tensor/recorded_dtypes.h"
 
@@ -397,6 +398,7 @@ NAMES("matrix_rank", "Torch: matrix_rank linalg.matrix_rank");
 OP("linalg_cond(Tensor A, any p=None)",
    [](const Bound& args) -> Value { return condition(args.var("A"), args.value("p")); });
 NAMES("linalg_cond", "Torch: linalg.cond cond");
+TRAITS("linalg_cond", .ranks_all_in = asks_for_extreme_norm<1, true>);
 
 OP("lstsq(Tensor input, Tensor b, any rcond=None, *, str? driver=None)", [](const Bound& args) -> Value {
   return lstsq(args.var("input"), args.var("b"), args.value("rcond"), args.value("driver"));
@@ -420,6 +422,7 @@ OP("linalg_matrix_norm(Tensor A, any ord='fro', int[] dim=(-2, -1), bool keepdim
      return matrix_norm(a, args.value("ord"), args.ints("dim"), args.flag("keepdim"));
    });
 NAMES("linalg_matrix_norm", "Torch: linalg.matrix_norm matrix_norm");
+TRAITS("linalg_matrix_norm", .ranks_all_in = asks_for_extreme_norm<1, true>);
 
 OP("nuclear_norm(Tensor input, bool keepdim=False)", [](const Bound& args) -> Value {
   return matrix_norm(args.var("input"), std::string("nuc"), Dims{-2, -1}, args.flag("keepdim"));

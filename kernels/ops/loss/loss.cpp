@@ -159,7 +159,9 @@ T probability_of(T z, std::uint32_t seed) {
   return seed == 0 ? logistic(z) : rough_logistic(z, seed);
 }
 
-Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>& positive_weight) {
+// two_terms: frameworks make the target's gradient of two logarithms, which cancel near 0.
+Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>& positive_weight,
+                           bool two_terms = false) {
   if (x.shape() != t.shape()) {
     throw SkipError("Target size " + tuple_text(t.shape()) + " must be the same as input size " +
                     tuple_text(x.shape()) + ".");
@@ -174,7 +176,10 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
           return (z > 0 ? (1 - y) * z : -z * y) + log_of_sum(-std::abs(z), seed);
         },
         [seed = roughness()](auto z, auto y, auto, auto g) { return (probability_of(z, seed) - y) * g; },
-        [](auto z, auto, auto, auto g) { return -z * g; });
+        [seed = two_terms ? roughness() : 0](auto z, auto, auto, auto g) {
+          if (seed == 0) return -z * g;
+          return rough_step(log_of_sum(-z, seed) * g, seed) - rough_step(log_of_sum(z, seed) * g, seed);
+        });
   }
   // (1 - t) x + (1 + (p - 1) t) ln(1 + e^-x)
   const Var negative = float_binary(
@@ -439,7 +444,7 @@ OP("multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None
    "bool? reduce=None, str reduction='mean')",
    [](const Bound& args) {
      return elementwise_loss(args, with_legacy_flags, [&](const Var& x, const Var& t, Raised& raised) {
-       const Var loss = cross_entropy_of_logit(x, t, std::nullopt);
+       const Var loss = cross_entropy_of_logit(x, t, std::nullopt, true);
        const auto weight = raised(args.optional_var("weight"));
        return mean(weight ? mul(loss, *weight) : loss, Dims{-1}, false);
      });

@@ -5,6 +5,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/norm_orders.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/loss/loss.h"
 
@@ -185,19 +186,19 @@ OP("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float m
    "bool swap=False, bool? size_average=None, bool? reduce=None, str reduction='mean')",
    [](const Bound& args) { return triplet_margin_loss(args, with_legacy_flags); });
 NAMES("triplet_margin_loss", "Functional: triplet_margin_loss");
-TRAITS("triplet_margin_loss", .autocast = AutocastPolicy::float32,
+TRAITS("triplet_margin_loss", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_extreme_norm<4>,
        .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
    "float eps=1e-06, bool swap=False, int reduction=1)",
    [](const Bound& args) { return triplet_margin_loss(args, without_legacy_flags); });
 NAMES("aten_triplet_margin_loss", "Aten: triplet_margin_loss");
-TRAITS("aten_triplet_margin_loss", .autocast = AutocastPolicy::float32,
+TRAITS("aten_triplet_margin_loss", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_extreme_norm<4>,
        .recorded_gradients = RecordedGradients::of_last_step);
 OP("torch_triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
    "float eps=1e-06, bool swap=False, int reduction=0)",
    [](const Bound& args) { return triplet_margin_loss(args, without_legacy_flags); });
 NAMES("torch_triplet_margin_loss", "Torch: triplet_margin_loss");
-TRAITS("torch_triplet_margin_loss", .autocast = AutocastPolicy::float32,
+TRAITS("torch_triplet_margin_loss", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_extreme_norm<4>,
        .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("triplet_margin_with_distance_loss(Tensor anchor, Tensor positive, Tensor negative, *, any distance_function=None, "

@@ -91,7 +91,7 @@ Normalised layer_norm(const Bound& args) {
 }
 
 Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var>& weight,
-                      const std::optional<Var>& bias, double epsilon) {
+                      const std::optional<Var>& bias, double epsilon, bool gradients_from_sums = true) {
   require_floating(x, "group_norm");
   require_bounded(x.shape());
   if (x.rank() < 2)
@@ -105,6 +105,7 @@ Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var
   require_count(bias, channels, "bias");
   NormLayout layout;
   layout.groups = groups;
+  layout.gradients_from_sums = gradients_from_sums;
   layout.channels = channels / groups;
   layout.rows = x.numel() == 0 ? 0 : x.size(0) * groups;
   layout.space = x.numel() == 0 ? 1 : x.numel() / (x.size(0) * channels);
@@ -170,7 +171,8 @@ Value instance_norm(const Bound& args) {
     throw SkipError("Expected more than 1 spatial element when training, got input size " + tuple_text(x.shape()) +
                     ".");
   }
-  return group_norm(x, x.size(1), args.optional_var("weight"), args.optional_var("bias"), args.real("eps")).y;
+  // Frameworks have it of batch norm.
+  return group_norm(x, x.size(1), args.optional_var("weight"), args.optional_var("bias"), args.real("eps"), false).y;
 }
 
 // (1 - momentum) * running + momentum * batch, with the unbiased variance.

@@ -8,6 +8,7 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/norm_orders.h"
 #include "kernels/ops/common/numbers.h"
 
 namespace msrun {
@@ -179,7 +180,8 @@ OP("normalize(Tensor input, float p=2.0, int[] dim=1, float eps=1e-12, Tensor? o
      return raised.back(normalize(raised(input), args.real("p"), args.ints("dim"), least));
    });
 NAMES("normalize", "Functional: normalize");
-TRAITS("normalize", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("normalize", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_extreme_norm<1>,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm)", [](const Bound& args) -> Value {
   Raised raised;
@@ -187,7 +189,7 @@ OP("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm)", [](const Bound& ar
   return raised.back(renorm(x, args.real("p"), args.integer("dim"), args.real("maxnorm")));
 });
 NAMES("renorm", "Torch: renorm; Tensor: renorm renorm_; Aten: renorm renorm_");
-TRAITS("renorm", .autocast = AutocastPolicy::float32);
+TRAITS("renorm", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_extreme_norm<1>);
 
 OP("local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0)",
    [](const Bound& args) -> Value { return local_response_norm(args); });

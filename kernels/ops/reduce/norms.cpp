@@ -9,6 +9,7 @@
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/norm_orders.h"
 #include "kernels/ops/linalg/matrix_functions.h"
 #include "kernels/ops/reduce/reductions.h"
 #include "kernels/tensor/complex.h"
@@ -109,7 +110,8 @@ OP("norm(Tensor input, any p='fro', int[]? dim=None, bool keepdim=False, any out
 OP("norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return linalg_norm(args); });
 NAMES("norm", "Torch: norm native_norm; Tensor: norm; Aten: norm; Mint: norm");
-TRAITS("norm", .autocast = AutocastPolicy::float32, .complex = true);
+// The keyword of linalg.norm may ask for the norm of a matrix.
+TRAITS("norm", .autocast = AutocastPolicy::float32, .complex = true, .ranks_all_in = asks_for_extreme_norm<1, true>);
 
 OP("frobenius_norm(Tensor input, int[]? dim=None, bool keepdim=False)", [](const Bound& args) -> Value {
   return vector_norm(args.var("input"), 2, args.ints("dim"), args.flag("keepdim"));
@@ -120,12 +122,14 @@ TRAITS("frobenius_norm", .complex = true);
 OP("linalg_norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return linalg_norm(args); });
 NAMES("linalg_norm", "Torch: linalg.norm");
-TRAITS("linalg_norm", .autocast = AutocastPolicy::float32, .complex = true);
+TRAITS("linalg_norm", .autocast = AutocastPolicy::float32, .complex = true,
+       .ranks_all_in = asks_for_extreme_norm<1, true>);
 
 OP("linalg_vector_norm(Tensor input, any ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return vector_norm_of(args, "ord"); });
 NAMES("linalg_vector_norm", "Torch: linalg.vector_norm vector_norm; Aten: linalg_vector_norm");
-TRAITS("linalg_vector_norm", .autocast = AutocastPolicy::float32, .complex = true);
+TRAITS("linalg_vector_norm", .autocast = AutocastPolicy::float32, .complex = true,
+       .ranks_all_in = asks_for_extreme_norm<1>);
 
 OP("_foreach_norm(Tensor[] input, any ord=2, dtype? dtype=None)", [](const Bound& args) -> Value {
   List norms;
@@ -133,6 +137,7 @@ OP("_foreach_norm(Tensor[] input, any ord=2, dtype? dtype=None)", [](const Bound
   return norms;
 });
 NAMES("_foreach_norm", "Torch: _foreach_norm");
+TRAITS("_foreach_norm", .ranks_all_in = asks_for_extreme_norm<1>);
 
 OP("dist(Tensor input, Tensor other, Scalar p=2)", [](const Bound& args) -> Value {
   Raised raised;
@@ -141,7 +146,7 @@ OP("dist(Tensor input, Tensor other, Scalar p=2)", [](const Bound& args) -> Valu
   return raised.back(vector_norm(sub(x, y), args.real("p"), {}, false));
 });
 NAMES("dist", "Torch: dist; Tensor: dist; Aten: dist");
-TRAITS("dist", .autocast = AutocastPolicy::float32, .complex = true);
+TRAITS("dist", .autocast = AutocastPolicy::float32, .complex = true, .ranks_all_in = asks_for_extreme_norm<2>);
 
 // One norm for each index along dim, over all other axes; dim -1 means over everything.
 OP("norm_except_dim(Tensor v, int pow=2, int dim=0)", [](const Bound& args) -> Value {

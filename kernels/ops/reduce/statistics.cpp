@@ -6,6 +6,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/layout.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -132,8 +133,8 @@ Var trapezoids(const Bound& args, Raised& raised) {
 }
 
 // Between points of equal distances torch adds all of them up and takes half of the two ends off: of integers, whose
-// sums wrap around, another number than that of the areas.
-Var trapezoid_of_integers(const Bound& args, const Var& y) {
+// sums wrap around, another number than that of the areas, and none at all where an end is infinite.
+Var trapezoid_of_whole_sum(const Bound& args, const Var& y) {
   const std::int64_t axis = normalize_axis(args.integer("dim"), y.rank());
   const Var ends = as_float(add(select(y, axis, 0), select(y, axis, -1)), "trapezoid");
   const Var all = as_float(sum(y, Dims{axis}, false), "trapezoid");
@@ -144,7 +145,9 @@ Value trapezoid(const Bound& args) {
   Raised raised;
   const Var y = args.var("y");
   const std::int64_t rank = y.rank();
-  if (!args.given("x") && is_integer(y.dtype()) && y.numel() > 0 && rank > 0) return trapezoid_of_integers(args, y);
+  const bool takes_off = is_integer(y.dtype()) || (roughness() != 0 && is_floating(y.dtype()));
+  if (!args.given("x") && takes_off && y.numel() > 0 && rank > 0)
+    return raised.back(trapezoid_of_whole_sum(args, raised(y)));
   const Var areas = trapezoids(args, raised);
   const std::int64_t axis = normalize_axis(args.integer("dim"), rank) + areas.rank() - rank;
   return raised.back(sum(areas, Dims{axis}, false));

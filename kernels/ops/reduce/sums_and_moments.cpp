@@ -230,6 +230,15 @@ Var deviation(const MomentArguments& m) {
   return deviation(m.x, moments(m.x, m.axes, m.correction), m.axes, m.keepdim);
 }
 
+// Frameworks form it by steps from one element to the next, which are no number once it is infinite.
+Var mean_beside_variance(const MomentArguments& m) {
+  const Var result = mean(m.x, m.axes, m.keepdim);
+  if (roughness() == 0 || is_complex(result.dtype())) return result;
+  const auto undefined_if_infinite = [](auto v) { return std::isinf(v) ? v - v : v; };
+  return result.tape().record(map(result.dtype(), result.tensor(), undefined_if_infinite),
+                              {{result, [](const Tensor& g) { return g; }}});
+}
+
 // The quotient of a product as float32 stores it, up to a place off, and the product itself: what frameworks that
 // divide the stored product by each factor make of all gradients. 1 where it has all its digits.
 double stored_share(double product, std::uint32_t seed) {
@@ -373,7 +382,7 @@ TRAITS("std", .complex = true, .element_work = 1.6);
 OP("var_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
      const MomentArguments m = moment_arguments(args);
-     return List{variance(m), mean(m.x, m.axes, m.keepdim)};
+     return List{variance(m), mean_beside_variance(m)};
    });
 NAMES("var_mean", "Torch: var_mean; Aten: var_mean");
 TRAITS("var_mean", .complex = true);
@@ -381,7 +390,7 @@ TRAITS("var_mean", .complex = true);
 OP("std_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
      const MomentArguments m = moment_arguments(args);
-     return List{deviation(m), mean(m.x, m.axes, m.keepdim)};
+     return List{deviation(m), mean_beside_variance(m)};
    });
 NAMES("std_mean", "Torch: std_mean; Aten: std_mean");
 TRAITS("std_mean", .complex = true);

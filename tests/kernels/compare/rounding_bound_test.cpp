@@ -289,6 +289,32 @@ TEST(TrustIn, CancellationLeavesNoDigits) {
   EXPECT_EQ(trust(0x1p20).visible, (VisibleFault{-1, -1}));
 }
 
+// Where sound arithmetic leaves no finite number the device may have none; a finite one has to be right.
+TEST(RoundingBound, WhatSoundArithmeticLoses) {
+  const Tensor exact = of({2, infinity, 1e38, 1, infinity, nan_value});
+  Tensor lost;
+  mark_lost(exact, of(DType::float32, {2, infinity, 1e38, 1, infinity, 3}), lost);
+  EXPECT_FALSE(lost.defined());
+  // Next to the end of the range it may be infinite anyway.
+  mark_lost(of({2e38, 2e38}), of(DType::float32, {infinity, -infinity}), lost);
+  EXPECT_FALSE(lost.defined());
+  mark_lost(exact, of(DType::float32, {infinity, nan_value, 1e38, nan_value, infinity, 3}), lost);
+  ASSERT_TRUE(lost.defined());
+  const auto* marks = lost.data<double>();
+  EXPECT_EQ(marks[0], infinity);
+  EXPECT_TRUE(std::isnan(marks[1]) && std::isnan(marks[3]));
+  EXPECT_EQ(marks[2] + marks[4] + marks[5], 0);
+
+  SumModel model;
+  model.lost = lost;
+  const Tensor bench = of({2, infinity, 1e38, 1, 5, 6});
+  const RoundingFit fit =
+      fit_rounding(bench, of(DType::float32, {infinity, nan_value, nan_value, 1.5, nan_value, 6}), model);
+  EXPECT_EQ(fit.overflowed, 2);
+  EXPECT_EQ(fit.beyond, 3);
+  EXPECT_EQ(fit_rounding(bench, of(DType::float32, {-infinity, infinity, 1e38, infinity, 5, 6}), model).beyond, 2);
+}
+
 TEST(TrustIn, AFaultIsVisibleInTheTypicalElementAndInTheOneThatVariesLeast) {
   const auto visible = [](const std::vector<double>& spread) {
     SumModel model;

@@ -54,5 +54,19 @@ TEST(TakeVjp, NeedsNoWideCopyForFewRows) {
   EXPECT_LE(scope.peak(), result.bytes() + 16 * 1024);
 }
 
+TEST(MostAtOnePlace, CountsTheRunsOfEachRow) {
+  Selection selection;
+  EXPECT_EQ(most_at_one_place(selection, 6), 0);
+  selection.starts = {4, 0, 4, 2, 4};
+  EXPECT_EQ(most_at_one_place(selection, 6), 3);
+  // Few of many places.
+  EXPECT_EQ(most_at_one_place(selection, 600), 3);
+  selection.run = 2;
+  EXPECT_EQ(most_at_one_place(selection, 6), 3);
+  EXPECT_EQ(most_at_one_place(selection, 600), 3);
+  selection.starts = {4, 0, 3};
+  EXPECT_EQ(most_at_one_place(selection, 6), 3);
+}
+
 }  // namespace
 }  // namespace msrun

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -104,6 +105,93 @@ TEST(EqualElements, OfOneArgumentStayTiesWhereALargestIsPicked) {
       "Torch.embedding_bag.0",
       {files.file(table), files.file(indices, false), files.file(offsets, false), false, std::int64_t{2}}, {4, 6});
   expect_found(numbered, files, 0);
+}
+
+// The gradient of a norm of infinite order is shared by all elements of that magnitude, whatever their signs; that of a
+// distance goes to all differences of that size.
+TEST(EqualElements, OfEqualMagnitudeStayTiesOfANorm) {
+  const Value infinity = std::numeric_limits<double>::infinity();
+  TensorFiles files;
+  const Tensor x = changed_elements(waves(DType::float32, {4, 24}, 0.3), [](double value, std::int64_t i) {
+    return i % 24 == 5 ? 0.25 : std::copysign(1.7, value);
+  });
+  const Value file = files.file(x);
+  const std::int64_t last = -1;
+  const List along{file, infinity, last};
+  for (const double factor : {0.0, 1.3}) {
+    for (const char* name : {"Torch.norm.0", "Torch.linalg.norm.0", "Torch.linalg.vector_norm.0"})
+      expect_found(call_with(name, along, {4}), files, factor);
+    expect_found(call_with("Torch.linalg.matrix_norm.0", {file, infinity}, {}), files, factor);
+    expect_found(call_with("Torch.linalg.matrix_norm.0", {file, std::int64_t{1}}, {}), files, factor);
+    expect_found(call_with("Functional.normalize.0", {file, infinity, last}, {4, 24}), files, factor == 0 ? 0 : 1.01);
+  }
+  const Value zeros = files.file(Tensor::zeros(DType::float32, Dims{3, 24}));
+  expect_found(call_with("Torch.cdist.0", {file, zeros, infinity}, {4, 3}), files, 1.01);
+  expect_found(
+      call_with("Functional.pairwise_distance.0", {file, files.file(waves(DType::float32, {24}, 9)), infinity}, {4}),
+      files, 1.01);
+  expect_found(call_with("Torch.dist.0", {file, files.file(Tensor::zeros(DType::float32, Dims{24})), infinity}, {}),
+               files, 1.3);
+}
+
+TEST(EqualElements, OfSourceAndSelfStayTiesOfAReduction) {
+  TensorFiles files;
+  const Tensor x = Tensor::full(DType::float32, Dims{3, 4}, 1.7);
+  const Tensor source = Tensor::full(DType::float32, Dims{12, 4}, 1.7);
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < 12; ++i) rows.push_back(i % 2);
+  const Tensor index = Tensor::from<std::int64_t>(DType::int64, Dims{12}, std::span<const std::int64_t>(rows));
+  const Value at = files.file(index.reshape(Dims{12, 1}).expand(Dims{12, 4}).contiguous(), false);
+  const std::int64_t first = 0;
+  for (const char* reduce : {"amax", "amin"}) {
+    const List element_by_element{files.file(x), first, at, files.file(source), std::string(reduce)};
+    expect_found(call_with("Torch.scatter_reduce.0", element_by_element, {3, 4}), files, 1.3);
+    const List slice_by_slice{files.file(x), first, files.file(index, false), files.file(source), std::string(reduce)};
+    expect_found(call_with("Torch.index_reduce.0", slice_by_slice, {3, 4}), files, 1.3);
+  }
+}
+
+// An element that is a limit itself passes the gradient on, or does not; it is never in between.
+TEST(EqualElements, OfALimitStayOnTheirSide) {
+  TensorFiles files;
+  const Tensor x = changed_elements(waves(DType::float32, {6, 5}, 0.3), [](double value, std::int64_t) {
+    return std::copysign(static_cast<double>(0.3F), value);
+  });
+  expect_found(call_with("Torch.clamp.0", {files.file(x), -0.3, 0.3}, {6, 5}), files, 1.1);
+  const auto some = [](DeviceResult& device, int) {
+    device.gradients.front() = changed_elements(*device.gradients.front().get<Tensor>(),
+                                                [](double, std::int64_t i) { return i == 7 ? 0.1 : 0; });
+  };
+  const Value limit = files.file(Tensor::full(DType::float32, Dims{}, 0.3), false);
+  const Value all = files.file(Tensor::full(DType::float32, Dims{6, 5}, 0.3));
+  expect_found(call_with("Torch.minimum.0", {all, limit}, {6, 5}), files, 1.1);
+  const ApiCall hard = call_with("Functional.hardtanh.0", {files.file(x), -0.3, 0.3}, {6, 5});
+  EXPECT_TRUE(is_suspicious(check(hard, some, {}, files.options())));
+}
+
+// A group of equal elements has no deviation, and 1 / sqrt(epsilon) in place of its inverse: that times a place of the
+// sums is what a device has that makes the gradients of sums, and in other rows nothing like it.
+TEST(EqualElements, OfAGroupLeaveRoundingTimesTheInverseOfNoDeviation) {
+  TensorFiles files;
+  const Tensor x = changed_elements(waves(DType::float32, {1, 4, 8}, 0.3),
+                                    [](double value, std::int64_t i) { return i < 16 ? 100.3 : value; });
+  const Value weight = files.file(waves(DType::float32, {4}, 2));
+  const ApiCall call =
+      call_with("Functional.group_norm.0", {files.file(x), std::int64_t{2}, weight, weight}, {1, 4, 8});
+  const auto off_by = [&](std::int64_t channel, double difference) {
+    return check(
+        call,
+        [=](DeviceResult& device, int) {
+          device.gradients[1] = changed_elements(*device.gradients[1].get<Tensor>(), [=](double value, std::int64_t i) {
+            return i == channel ? value + difference : value;
+          });
+        },
+        {}, files.options());
+  };
+  const double rounding = 0x1p-24 * 100.3 * 2 / std::sqrt(1e-5);
+  EXPECT_FALSE(is_suspicious(off_by(1, rounding)));
+  EXPECT_TRUE(is_suspicious(off_by(1, 1000 * rounding)));
+  EXPECT_TRUE(is_suspicious(off_by(2, rounding)));
 }
 
 }  // namespace

@@ -580,5 +580,122 @@ TEST(SoundDevices, MayOverflowWhereAnInfiniteExtremumWasRecorded) {
   expect_fault(copied, with(nan_value));
 }
 
+// Squares beyond the range: frameworks have NaN in the whole row, or what is left of a number over infinity. A row
+// whose squares are within the range has neither.
+TEST(SoundDevices, MayLoseTheRowsWhoseVarianceOverflows) {
+  std::vector<double> x;
+  for (std::int64_t i = 0; i < 12; ++i) x.push_back((i < 6 ? 1e20 : 1) * std::sin(static_cast<double>(2 * i + 1)));
+  const ApiCall call = call_with("Functional.layer_norm.0", {of(DType::float32, {2, 6}, x), List{std::int64_t{6}}});
+  const auto in_row = [](std::int64_t row, double instead) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.output, [=](double value, std::int64_t i) { return i / 6 == row ? instead : value; });
+    };
+  };
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  expect_sound(call, in_row(0, nan));
+  expect_sound(call, in_row(0, 0));
+  expect_fault(call, in_row(0, -std::numeric_limits<double>::infinity()));
+  expect_fault(call, in_row(1, nan));
+  expect_fault(call, in_row(1, 0));
+}
+
+// Steps from one element to the next find the difference of two infinities.
+TEST(SoundDevices, MayLoseTheMeanBesideADeviation) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor x = of(DType::float32, {2, 3}, {1, inf, 2, 3, 5, 4});
+  for (const char* name : {"Torch.std_mean.0", "Torch.var_mean.0"}) {
+    const ApiCall call = call_with(name, {x, std::int64_t{1}});
+    const auto mean_of = [](std::int64_t row, double instead) {
+      return [=](DeviceResult& result, int) {
+        set_elements((*result.output.get<List>())[1],
+                     [=](double value, std::int64_t i) { return i == row ? instead : value; });
+      };
+    };
+    expect_sound(call, mean_of(0, inf));
+    expect_sound(call, mean_of(0, nan));
+    expect_fault(call, mean_of(0, 3));
+    expect_fault(call, mean_of(1, nan));
+  }
+}
+
+// All areas at once less half of the two ends.
+TEST(SoundDevices, MayLoseTheAreaBesideAnInfiniteEnd) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const ApiCall call = call_with("Torch.trapezoid.0", {of(DType::float32, {2, 3}, {inf, 1, 2, 3, 5, 4})});
+  const auto area = [](std::int64_t row, double instead) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.output, [=](double value, std::int64_t i) { return i == row ? instead : value; });
+    };
+  };
+  expect_sound(call, area(0, nan));
+  expect_fault(call, area(0, 7));
+  expect_fault(call, area(1, nan));
+}
+
+// e^x - 1 and the slope of sin(x) / x, where terms next to 1 cancel: what float64 keeps of them is a place of 1.
+TEST(SoundDevices, MayLoseDigitsNearZeroInFloat64) {
+  const std::vector<double> x{-1e-9, -3e-10, -2e-12, -0.4, -1e-6, 0.3, -5e-11, -1.2};
+  const ApiCall call = call_with("Functional.elu.0", {of(DType::float64, {8}, x)});
+  expect_sound(call, [&](DeviceResult& result, int) {
+    set_elements(result.output, [&](double value, std::int64_t i) {
+      const double at = x[static_cast<std::size_t>(i)];
+      return at > 0 ? value : std::exp(at) - 1;
+    });
+  });
+  expect_fault(call, [](DeviceResult& result, int) {
+    set_elements(result.output, [](double value, std::int64_t i) { return i == 3 ? value * (1 + 1e-9) : value; });
+  });
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const double place = dtype == DType::float32 ? 0x1p-24 : 0x1p-53;
+    ApiCall sinc = differentiated("Torch.sinc.0", {12}, 1e-5);
+    auto spec = std::make_shared<TensorSpec>(*sinc.args[0].get<std::shared_ptr<const TensorSpec>>()->get());
+    spec->dtype = torch_name(dtype);
+    sinc.args[0] = std::shared_ptr<const TensorSpec>(spec);
+    auto ones = std::make_shared<TensorSpec>(*sinc.grad_inputs[0].get<std::shared_ptr<const TensorSpec>>()->get());
+    ones->dtype = torch_name(dtype);
+    sinc.grad_inputs = {std::shared_ptr<const TensorSpec>(ones)};
+    const auto by_places = [place](double places) {
+      return [=](DeviceResult& result, int) {
+        set_elements(result.gradients.front(),
+                     [=](double value, std::int64_t i) { return i == 5 ? value + places * place / 1e-5 : value; });
+      };
+    };
+    expect_sound(sinc, by_places(1));
+    expect_fault(sinc, by_places(1000));
+  }
+}
+
+// The gate 1 / (1 + e^89.2) is 2e-39, and 0 where e^89.2 is infinite.
+TEST(SoundDevices, MayShutAGateWhereItsExponentialOverflows) {
+  const ApiCall call = call_with(
+      "Torch.lstm_cell.0",
+      {of(DType::float32, {1, 1}, {89.2}), List{of(DType::float32, {1, 1}, {0.3}), of(DType::float32, {1, 1}, {0.2})},
+       of(DType::float32, {4, 1}, {0.5, 0.5, 0.7, -1}), of(DType::float32, {4, 1}, {0, 0, 0, 0})});
+  const auto gated = [](double instead) {
+    return [=](DeviceResult& result, int) {
+      set_elements((*result.output.get<List>())[0], [=](double, std::int64_t) { return instead; });
+    };
+  };
+  expect_sound(call, gated(0));
+  expect_fault(call, gated(1e-6));
+}
+
+// ln(1 + e^-x) less ln(1 + e^x) is -x, and a place of ln 2 beside it where x is small.
+TEST(SoundDevices, MayFormTheGradientOfATargetOfTwoLogarithms) {
+  ApiCall call =
+      call_of("Functional.multilabel_soft_margin_loss.0", {{4, 6}, {4, 6}}, {4}, DType::float32, -1e-3, 1e-3);
+  call.kwargs = {{"reduction", std::string("none")}};
+  const auto off_by = [](double difference) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.gradients[1],
+                   [=](double value, std::int64_t i) { return i == 5 ? value + difference : value; });
+    };
+  };
+  expect_sound(call, off_by(0x1p-24 / 6));
+  expect_fault(call, off_by(1e-4));
+}
+
 }  // namespace
 }  // namespace msrun::testing
