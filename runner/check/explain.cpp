@@ -31,8 +31,6 @@ constexpr std::size_t noise_samples_of_large_calls = 2;
 // elements, whose noise these may have missed.
 constexpr double hopeless_share = 100;
 constexpr std::int64_t few_of_elements = 8;
-// Below, that arithmetic of some kind gives the device's elements could be chance.
-constexpr std::int64_t enough_elements = 8;
 // Times what is explained of sums, of passes whose terms are too many to be measured.
 constexpr double slack_of_large_calls = 8;
 // So many times the relative roundoff of an operand is explained of a sum of products and of the spread of its terms:
@@ -62,21 +60,6 @@ std::optional<Tensor> tensor_of_row(const Evaluation& evaluation, const Comparis
 // What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
 double typical_allowance(const Tensor& bench, DType dtype, const SumModel& model) {
   return median(allowed_shares(bench, dtype, model).all());
-}
-
-// How many different numbers a device has in place of what is not explained or not to nearest: equal ones, as of rows
-// that are alike, are one observation.
-std::int64_t different_elements(const Tensor& device, const RoundingFit& fit) {
-  const Tensor values = device.to(DType::float64).contiguous();
-  const auto* value = values.data<double>();
-  std::vector<double> found;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(device.numel()); ++i) {
-    const bool beyond = i < fit.is_beyond.size() && fit.is_beyond[i];
-    const bool misrounded = i < fit.is_misrounded.size() && fit.is_misrounded[i];
-    if ((beyond || misrounded) && !std::isnan(value[i])) found.push_back(value[i]);
-  }
-  std::ranges::sort(found);
-  return std::unique(found.begin(), found.end()) - found.begin();
 }
 
 bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t longest) {
@@ -223,24 +206,6 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
   judged.fit = fit_rounding(bench, device, judged.model);
   judged.stored = judged.is_explained();
   return judged.stored;
-}
-
-bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select,
-                                    const Judged& judged) {
-  const Tensor& device = comparison.pairs[row].device;
-  if (judged.fit.beyond + judged.fit.misrounded < enough_elements) return false;
-  if (different_elements(device, judged.fit) < enough_elements) return false;
-  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
-  static constexpr std::array faults{Arithmetic{.summation = {.accumulator = Accumulator::float16}},
-                                     Arithmetic{.summation = {.drops_last = true}},
-                                     Arithmetic{.summation = {}, .rounds_to_zero = true}};
-  return std::ranges::any_of(faults, [&](const Arithmetic& arithmetic) {
-    // The only one that a CPU may have, for float16.
-    if (device.dtype() == DType::float16 && arithmetic.summation.accumulator == Accumulator::float16) return false;
-    const std::optional<Tensor> tensor = computed_with(arithmetic, comparison, row, select);
-    return tensor && !(sound && bitwise_equal(*sound, *tensor)) &&
-           is_acceptable(fit_rounding(*tensor, device, judged.model), judged.count);
-  });
 }
 
 bool Explainer::never_rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,

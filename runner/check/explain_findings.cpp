@@ -1,14 +1,20 @@
 // What the numbers of a result that rounding does not explain tell about the cause.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/compare/findings.h"
 #include "runner/check/explain.h"
 
 namespace msrun {
 namespace {
+
+// Below, that arithmetic of some kind gives the device's elements could be chance.
+constexpr std::int64_t enough_elements = 8;
 
 // A quarter of the output at most, in a regular place.
 bool is_in_one_place(const DifferenceMap& map) {
@@ -26,6 +32,21 @@ bool differs_in_numbers(const Tensor& device, const RoundingFit& fit) {
     if (fit.is_beyond[i] && std::isfinite(all[i]) && all[i] != 0) return true;
   }
   return false;
+}
+
+// How many different numbers a device has in place of what is not explained or not to nearest: equal ones, as of rows
+// that are alike, are one observation.
+std::int64_t different_elements(const Tensor& device, const RoundingFit& fit) {
+  const Tensor values = device.to(DType::float64).contiguous();
+  const auto* value = values.data<double>();
+  std::vector<double> found;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(device.numel()); ++i) {
+    const bool beyond = i < fit.is_beyond.size() && fit.is_beyond[i];
+    const bool misrounded = i < fit.is_misrounded.size() && fit.is_misrounded[i];
+    if ((beyond || misrounded) && !std::isnan(value[i])) found.push_back(value[i]);
+  }
+  std::ranges::sort(found);
+  return std::unique(found.begin(), found.end()) - found.begin();
 }
 
 }  // namespace
@@ -78,6 +99,24 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
       return "Errors have the size and spread of those of float16 accumulation.";
   }
   return difference_pattern(bench, device, fit, model, map);
+}
+
+bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select,
+                                    const Judged& judged) {
+  const Tensor& device = comparison.pairs[row].device;
+  if (judged.fit.beyond + judged.fit.misrounded < enough_elements) return false;
+  if (different_elements(device, judged.fit) < enough_elements) return false;
+  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+  static constexpr std::array faults{Arithmetic{.summation = {.accumulator = Accumulator::float16}},
+                                     Arithmetic{.summation = {.drops_last = true}},
+                                     Arithmetic{.summation = {}, .rounds_to_zero = true}};
+  return std::ranges::any_of(faults, [&](const Arithmetic& arithmetic) {
+    // The only one that a CPU may have, for float16.
+    if (device.dtype() == DType::float16 && arithmetic.summation.accumulator == Accumulator::float16) return false;
+    const std::optional<Tensor> tensor = computed_with(arithmetic, comparison, row, select);
+    return tensor && !(sound && bitwise_equal(*sound, *tensor)) &&
+           is_acceptable(fit_rounding(*tensor, device, judged.model), judged.count);
+  });
 }
 
 }  // namespace msrun

@@ -389,9 +389,8 @@ TEST_F(DumpCompareInputs, EntriesThatOccurAgainAreToldAndNoneIsLostToTheSearchFo
   const Finished search = run_tool("overflow_check", {"-i", path("t"), "-o", path("found")}, dumps_.folder());
   EXPECT_THAT(search.out, HasSubstr("First NaN or infinity: rank 0, Torch.exp.0.forward"));
   EXPECT_THAT(search.err, HasSubstr("occur again"));
-  // Of the two entries the document has that with the NaN.
   const std::string found = read_file(only_file(path("found"), "anomaly_analyze_"));
-  EXPECT_THAT(found, HasSubstr("NaN"));
+  EXPECT_THAT(found, HasSubstr("NaN")) << "of the two entries the document has that one";
   EXPECT_EQ(found.find("data_info"), found.rfind("data_info"));
 }
 

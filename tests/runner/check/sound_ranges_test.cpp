@@ -1,0 +1,227 @@
+// Sound devices at the ends of the range of a dtype: formulas of frameworks that overflow, underflow or lose all digits
+// on the way. None is accused, and faults of a size that matters are found in the same calls.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/evaluate/materialise.h"
+#include "runner/results/counts.h"
+#include "tests/runner/check/other_arithmetic.h"
+#include "tests/runner/check/support.h"
+
+namespace msrun::testing {
+namespace {
+
+using namespace other_arithmetic;
+
+// The square of 500 is no number of float16, the square of what is stored there infinite: y * y is a tensor of its own
+// in the frameworks' formula -g * (y * y).
+TEST(SoundDevices, MayStoreAFactorOfAGradientThatItsDtypeDoesNotHold) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  struct Case {
+    const char* name;
+    DType dtype;
+    std::size_t arguments;
+    double at;
+    double gradient;
+    double factor;  // of the sound gradient
+    double held;    // an argument whose factor is held
+  };
+  for (const Case& c : {Case{"Torch.reciprocal.0", DType::float16, 1, 0.002, 1e-3, infinite, 0.01},
+                        Case{"Torch.rsqrt.0", DType::float16, 1, 5e-4, 1e-3, infinite, 0.01},
+                        Case{"Torch.atan.0", DType::float16, 1, 300, 10, 0, 20},
+                        Case{"Torch.asinh.0", DType::float16, 1, 300, 1, 0, 20},
+                        Case{"Torch.atan2.0", DType::float16, 2, 0.001, 1e-3, infinite, 0.1}}) {
+    const auto call_at = [&](double at) {
+      ApiCall call = call_of(c.name, std::vector<Dims>(c.arguments, Dims{12}), {12}, c.dtype, at, at);
+      auto gradient = std::make_shared<TensorSpec>(**call.grad_inputs[0].get<std::shared_ptr<const TensorSpec>>());
+      gradient->min = gradient->max = c.gradient;
+      call.grad_inputs = {std::shared_ptr<const TensorSpec>(std::move(gradient))};
+      return call;
+    };
+    const auto times = [](double factor, double sound) {
+      return [=](DeviceResult& result, int) {
+        set_elements(result.gradients[0], [=](double, std::int64_t) { return factor == 0 ? 0 : sound * factor; });
+      };
+    };
+    EvaluationOptions benchmark;
+    benchmark.benchmark = true;
+    const MaterialisedCall inputs = materialise(call_at(c.at), {});
+    const Evaluation sound = evaluate(*find_operator(inputs.parts.type, inputs.parts.api), inputs, benchmark);
+    const double value = element(sound.gradients[0], 0);
+    ASSERT_TRUE(std::isfinite(value)) << c.name;
+    expect_sound(call_at(c.at), times(c.factor, value));
+    expect_sound(call_at(c.at), times(1, value));
+    // Where all elements are 0 in place of a small number, six times that is the noise of the call.
+    for (const double factor : {1.5, -1.0, 8.0}) {
+      if (c.factor != 0 || factor == 8) expect_fault(call_at(c.at), times(factor, value));
+    }
+    expect_fault(call_at(c.held), times(c.factor, value));
+  }
+}
+
+// The product of sixteen times a thousand is infinite in float32, as are its shares, the gradients.
+TEST(SoundDevices, MayStoreAProductThatItsDtypeDoesNotHold) {
+  ApiCall call = call_of("Torch.prod.0", {{16}}, {}, DType::float32, 900, 1100);
+  auto gradient = std::make_shared<TensorSpec>(**call.grad_inputs[0].get<std::shared_ptr<const TensorSpec>>());
+  gradient->min = gradient->max = 1e-10;
+  call.grad_inputs = {std::shared_ptr<const TensorSpec>(std::move(gradient))};
+  const auto with = [](double value) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.gradients[0], [=](double, std::int64_t) { return value; });
+    };
+  };
+  expect_sound(call, with(std::numeric_limits<double>::infinity()));
+  expect_fault(call, with(-std::numeric_limits<double>::infinity()));
+  expect_fault(call, with(1));
+}
+
+// Inputs between -inf and 1 are as large as the dtype has numbers: a recorded call need not have had any of them.
+TEST(SoundDevices, MayOverflowWhereAnInfiniteExtremumWasRecorded) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const double nan_value = std::numeric_limits<double>::quiet_NaN();
+  const auto with = [](double value) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.output, [=](double sound, std::int64_t i) { return i == 3 ? value : sound; });
+    };
+  };
+  ApiCall call = call_of("Functional.selu.0", {{12}}, {12}, DType::float32, -infinite, 1);
+  call.has_backward = false;
+  const ApiResult sound = check(call, with(nan_value));
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  EXPECT_EQ(sound.forward_rows.front().trust.mistrust, Mistrust::overflow) << described(sound);
+  EXPECT_NE(described(sound).find("1 element not finite because an infinite extremum was recorded"), std::string::npos);
+  expect_fault(call, with(1));
+  ApiCall product = call_of("Torch.mv.0", {{8, 16}, {16}}, {8}, DType::float32, -infinite, 1);
+  product.has_backward = false;
+  expect_sound(product, with(nan_value));
+  expect_fault(call_with("Functional.selu.0", {of(DType::float32, {5}, {-infinite, 1, 2, 3, 4})}), with(nan_value));
+  ApiCall copied = call_of("Torch.clone.0", {{12}}, {12}, DType::float32, -infinite, 1);
+  copied.has_backward = false;
+  expect_fault(copied, with(nan_value));
+}
+
+// Squares beyond the range: frameworks have NaN in the whole row, or what is left of a number over infinity. A row
+// whose squares are within the range has neither.
+TEST(SoundDevices, MayLoseTheRowsWhoseVarianceOverflows) {
+  std::vector<double> x;
+  for (std::int64_t i = 0; i < 12; ++i) x.push_back((i < 6 ? 1e20 : 1) * std::sin(static_cast<double>(2 * i + 1)));
+  const ApiCall call = call_with("Functional.layer_norm.0", {of(DType::float32, {2, 6}, x), List{std::int64_t{6}}});
+  const auto in_row = [](std::int64_t row, double instead) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.output, [=](double value, std::int64_t i) { return i / 6 == row ? instead : value; });
+    };
+  };
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  expect_sound(call, in_row(0, nan));
+  expect_sound(call, in_row(0, 0));
+  expect_fault(call, in_row(0, -std::numeric_limits<double>::infinity()));
+  expect_fault(call, in_row(1, nan));
+  expect_fault(call, in_row(1, 0));
+}
+
+// Steps from one element to the next find the difference of two infinities.
+TEST(SoundDevices, MayLoseTheMeanBesideADeviation) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor x = of(DType::float32, {2, 3}, {1, inf, 2, 3, 5, 4});
+  for (const char* name : {"Torch.std_mean.0", "Torch.var_mean.0"}) {
+    const ApiCall call = call_with(name, {x, std::int64_t{1}});
+    const auto mean_of = [](std::int64_t row, double instead) {
+      return [=](DeviceResult& result, int) {
+        set_elements((*result.output.get<List>())[1],
+                     [=](double value, std::int64_t i) { return i == row ? instead : value; });
+      };
+    };
+    expect_sound(call, mean_of(0, inf));
+    expect_sound(call, mean_of(0, nan));
+    expect_fault(call, mean_of(0, 3));
+    expect_fault(call, mean_of(1, nan));
+  }
+}
+
+// All areas at once less half of the two ends.
+TEST(SoundDevices, MayLoseTheAreaBesideAnInfiniteEnd) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const ApiCall call = call_with("Torch.trapezoid.0", {of(DType::float32, {2, 3}, {inf, 1, 2, 3, 5, 4})});
+  const auto area = [](std::int64_t row, double instead) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.output, [=](double value, std::int64_t i) { return i == row ? instead : value; });
+    };
+  };
+  expect_sound(call, area(0, nan));
+  expect_fault(call, area(0, 7));
+  expect_fault(call, area(1, nan));
+}
+
+// e^x - 1 and the slope of sin(x) / x, where terms next to 1 cancel: what float64 keeps of them is a place of 1.
+TEST(SoundDevices, MayLoseDigitsNearZeroInFloat64) {
+  const std::vector<double> x{-1e-9, -3e-10, -2e-12, -0.4, -1e-6, 0.3, -5e-11, -1.2};
+  const ApiCall call = call_with("Functional.elu.0", {of(DType::float64, {8}, x)});
+  expect_sound(call, [&](DeviceResult& result, int) {
+    set_elements(result.output, [&](double value, std::int64_t i) {
+      const double at = x[static_cast<std::size_t>(i)];
+      return at > 0 ? value : std::exp(at) - 1;
+    });
+  });
+  expect_fault(call, [](DeviceResult& result, int) {
+    set_elements(result.output, [](double value, std::int64_t i) { return i == 3 ? value * (1 + 1e-9) : value; });
+  });
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const double place = dtype == DType::float32 ? 0x1p-24 : 0x1p-53;
+    ApiCall sinc = differentiated("Torch.sinc.0", {12}, 1e-5);
+    auto spec = std::make_shared<TensorSpec>(*sinc.args[0].get<std::shared_ptr<const TensorSpec>>()->get());
+    spec->dtype = torch_name(dtype);
+    sinc.args[0] = std::shared_ptr<const TensorSpec>(spec);
+    auto ones = std::make_shared<TensorSpec>(*sinc.grad_inputs[0].get<std::shared_ptr<const TensorSpec>>()->get());
+    ones->dtype = torch_name(dtype);
+    sinc.grad_inputs = {std::shared_ptr<const TensorSpec>(ones)};
+    const auto by_places = [place](double places) {
+      return [=](DeviceResult& result, int) {
+        set_elements(result.gradients.front(),
+                     [=](double value, std::int64_t i) { return i == 5 ? value + places * place / 1e-5 : value; });
+      };
+    };
+    expect_sound(sinc, by_places(1));
+    expect_fault(sinc, by_places(1000));
+  }
+}
+
+// The gate 1 / (1 + e^89.2) is 2e-39, and 0 where e^89.2 is infinite.
+TEST(SoundDevices, MayShutAGateWhereItsExponentialOverflows) {
+  const ApiCall call = call_with(
+      "Torch.lstm_cell.0",
+      {of(DType::float32, {1, 1}, {89.2}), List{of(DType::float32, {1, 1}, {0.3}), of(DType::float32, {1, 1}, {0.2})},
+       of(DType::float32, {4, 1}, {0.5, 0.5, 0.7, -1}), of(DType::float32, {4, 1}, {0, 0, 0, 0})});
+  const auto gated = [](double instead) {
+    return [=](DeviceResult& result, int) {
+      set_elements((*result.output.get<List>())[0], [=](double, std::int64_t) { return instead; });
+    };
+  };
+  expect_sound(call, gated(0));
+  expect_fault(call, gated(1e-6));
+}
+
+// ln(1 + e^-x) less ln(1 + e^x) is -x, and a place of ln 2 beside it where x is small.
+TEST(SoundDevices, MayFormTheGradientOfATargetOfTwoLogarithms) {
+  ApiCall call =
+      call_of("Functional.multilabel_soft_margin_loss.0", {{4, 6}, {4, 6}}, {4}, DType::float32, -1e-3, 1e-3);
+  call.kwargs = {{"reduction", std::string("none")}};
+  const auto off_by = [](double difference) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.gradients[1],
+                   [=](double value, std::int64_t i) { return i == 5 ? value + difference : value; });
+    };
+  };
+  expect_sound(call, off_by(0x1p-24 / 6));
+  expect_fault(call, off_by(1e-4));
+}
+
+}  // namespace
+}  // namespace msrun::testing
