@@ -79,6 +79,10 @@ class Explainer {
                      bool rough, Judged& judged);
   // Whether arithmetic in the dtypes of the call, which errs on the way as a device may, gives the device's result.
   bool is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
+  // Whether a result that is not finite may be so in a device whose arithmetic is sound, where inputs reach to the end
+  // of their dtype: the benchmark has elements beyond the range, or such arithmetic leaves it. What maps the largest
+  // inputs to small numbers, as a softmax does, has no such excuse.
+  bool leaves_range(const Comparison& comparison, std::size_t row, const Select& select);
   // Whether sound arithmetic itself leaves the bound because it rounds intermediate results, and the device no more
   // than that.
   bool stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);

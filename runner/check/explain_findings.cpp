@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,12 @@ std::int64_t different_elements(const Tensor& device, const RoundingFit& fit) {
   }
   std::ranges::sort(found);
   return std::unique(found.begin(), found.end()) - found.begin();
+}
+
+bool is_finite(const Tensor& tensor) {
+  const Tensor values = tensor.to(DType::float64).contiguous();
+  return std::ranges::all_of(std::span(values.data<double>(), static_cast<std::size_t>(values.numel())),
+                             [](double value) { return std::isfinite(value); });
 }
 
 }  // namespace
@@ -99,6 +106,14 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
       return "Errors have the size and spread of those of float16 accumulation.";
   }
   return difference_pattern(bench, device, fit, model, map);
+}
+
+bool Explainer::leaves_range(const Comparison& comparison, std::size_t row, const Select& select) {
+  const auto& [bench, device] = comparison.pairs[row];
+  if (!is_floating(device.dtype()) || is_finite(device)) return false;
+  if (!is_finite(bench.to(device.dtype()))) return true;
+  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+  return sound && !is_finite(*sound);
 }
 
 bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select,

@@ -104,7 +104,7 @@ TEST(SoundDevices, MayHaveMoreDigitsThanTheBenchmark) {
 TEST(SoundDevices, MayHaveTheSlopeOfEitherSideOfAKink) {
   for (const DType dtype : {DType::float32, DType::bfloat16}) {
     ApiCall call = differentiated("Functional.hardswish.0", {12}, 3);
-    auto spec = std::make_shared<TensorSpec>(*call.args[0].get<std::shared_ptr<const TensorSpec>>()->get());
+    auto spec = std::make_shared<TensorSpec>(**call.args[0].get<std::shared_ptr<const TensorSpec>>());
     spec->dtype = torch_name(dtype);
     call.args[0] = std::shared_ptr<const TensorSpec>(spec);
     const auto fifth = [](double slope) {
