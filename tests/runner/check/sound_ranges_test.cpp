@@ -107,6 +107,13 @@ TEST(SoundDevices, MayOverflowWhereAnInfiniteExtremumWasRecorded) {
   softmax.kwargs = {{"dim", std::int64_t{-1}}};
   expect_fault(softmax, with(nan_value));
   expect_fault(forward_of("Functional.selu.0", {{12}}, {12}), with(1));
+  // Nor is a number right because others are none.
+  ApiCall growing = call_of("Torch.exp.0", {{12}}, {12}, DType::float32, -1, infinite);
+  growing.has_backward = false;
+  expect_sound(growing, {});
+  expect_fault(growing, [](DeviceResult& result, int) {
+    set_elements(result.output, [](double value, std::int64_t) { return std::isfinite(value) ? 5 : value; });
+  });
   expect_fault(call_with("Functional.selu.0", {of(DType::float32, {5}, {-infinite, 1, 2, 3, 4})}), with(nan_value));
 }
 
