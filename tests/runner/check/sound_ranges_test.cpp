@@ -234,5 +234,22 @@ TEST(SoundDevices, MayFormTheGradientOfATargetOfTwoLogarithms) {
   expect_fault(call, off_by(1e-4));
 }
 
+// What a function may err by is its slope times the rounding of its input; far from there an exponential is larger by
+// orders of magnitude.
+TEST(SoundDevices, AreGrantedTheSlopeOfAFunctionAndNotItsCurve) {
+  for (const char* name : {"Torch.exp.0", "Torch.sinh.0", "Torch.expm1.0"}) {
+    ApiCall call = call_of(name, {{64}}, {64}, DType::float32, 79, 81);
+    call.has_backward = false;
+    const auto off_by = [](double share) {
+      return [=](DeviceResult& result, int) {
+        set_elements(result.output,
+                     [=](double value, std::int64_t i) { return i % 5 == 3 ? value * (1 + share) : value; });
+      };
+    };
+    expect_sound(call, off_by(2e-6));
+    expect_fault(call, off_by(1e-3));
+  }
+}
+
 }  // namespace
 }  // namespace msrun::testing
