@@ -229,6 +229,13 @@ void multiply_rounded(const Operand<float>& a, const Operand<float>& b, DType dt
   }
 }
 
+// Runs the pieces, shared out where there are several and that pays.
+template <class Run>
+void run_each(std::int64_t pieces, bool pays, const Run& run) {
+  if (pieces > 1 && pays) return run_pieces(pieces, run);
+  for (std::int64_t piece = 0; piece < pieces; ++piece) run(piece);
+}
+
 // result (+)= few many for few rows, and columns of `many` that are contiguous. Elements of the result are row_pitch
 // and column_pitch apart. `few` is copied where its rows are not contiguous elements of T.
 template <class T>
@@ -265,9 +272,7 @@ void multiply_by_dot_products(const Operand<T>& few, const Operand<T>& many, T* 
       });
     }
   };
-  const std::int64_t pieces = (many.columns + piece_columns - 1) / piece_columns;
-  if (pieces > 1 && help_pays(few.rows, few.columns, many.columns)) return run_pieces(pieces, run);
-  for (std::int64_t piece = 0; piece < pieces; ++piece) run(piece);
+  run_each((many.columns + piece_columns - 1) / piece_columns, help_pays(few.rows, few.columns, many.columns), run);
 }
 
 // result (+)= a b for many rows and few columns, as the transposed result of b' a': rows are packed in vectors so, and
@@ -289,9 +294,7 @@ void multiply_turned(const Operand<T>& a, const Operand<T>& b, T* result, std::i
     multiply_by_panels(b.transposed(), a.part(first, rows, 0, a.columns).transposed(), turned, rows, accumulate);
     each([](T& to, const T& from) { to = from; });
   };
-  const std::int64_t pieces = (a.rows + piece_rows - 1) / piece_rows;
-  if (pieces > 1 && help_pays(a.rows, a.columns, b.columns)) return run_pieces(pieces, run);
-  for (std::int64_t piece = 0; piece < pieces; ++piece) run(piece);
+  run_each((a.rows + piece_rows - 1) / piece_rows, help_pays(a.rows, a.columns, b.columns), run);
 }
 
 constexpr std::int64_t few_rows = 24;

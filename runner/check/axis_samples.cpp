@@ -184,17 +184,20 @@ DType dtype_of_sums(const MaterialisedCall& call) {
 std::vector<std::vector<Tensor>> sums_of_inputs(const MaterialisedCall& call, const std::vector<AxisSample>& samples) {
   const std::size_t arguments = arguments_of(call);
   std::vector<std::vector<Tensor>> all(samples.size());
+  std::size_t number = 0;
   for_each_input(call, [&](const Tensor& tensor) {
-    const std::size_t number = all.empty() ? 0 : all.front().size();
     std::vector<AxisSums> axes;
-    for (const AxisSample& sample : samples) {
-      const auto axis = axis_of_input(sample, number, arguments);
-      if (axis) axes.push_back({*axis, &sample.sums});
+    std::vector<Tensor*> targets;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      Tensor& target = all[i].emplace_back();
+      const auto axis = axis_of_input(samples[i], number, arguments);
+      if (!axis) continue;
+      axes.push_back({*axis, &samples[i].sums});
+      targets.push_back(&target);
     }
-    std::vector<Tensor> sums = signed_sums(tensor, axes);
-    auto next = sums.begin();
-    for (std::size_t i = 0; i < samples.size(); ++i)
-      all[i].push_back(axis_of_input(samples[i], number, arguments) ? std::move(*next++) : Tensor());
+    const std::vector<Tensor> sums = signed_sums(tensor, axes);
+    for (std::size_t i = 0; i < sums.size(); ++i) *targets[i] = sums[i];
+    ++number;
   });
   return all;
 }
