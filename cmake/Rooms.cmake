@@ -1,7 +1,7 @@
 # The rooms of the source tree: a folder, the rooms it may include from, and the target it is compiled as.
 #
 #   msrun_room(<folder> [FLAT] [NUMERIC] [OBJECT] [COLD] [ALONE] [USES <folder>...] [HEADERS <folder>...] [LINKS <library>...]
-#              [PRECOMPILED <target>])
+#              [PRECOMPILED <target>] [TOGETHER <folder>...])
 #
 # A room may include its own headers and those of the rooms it uses, directly or through them; anything else fails the
 # build (CheckIncludes.cmake). A room can only use rooms that were declared before it, so that there are no circles.
@@ -17,15 +17,30 @@
 # PRECOMPILED: other precompiled headers than those of the standard library (PrecompiledHeaders.cmake).
 #
 # With MSRUN_ROOM_BATCH above 1 so many files of a room are compiled together, because most of what a small file takes is
-# the instances of templates that its neighbours need as well. Numeric rooms are compiled file by file: there it would
-# change what the compiler inlines, and with it where it joins a multiplication and an addition. Nor are the files of a
-# room that is marked ALONE, whose objects are replaced one by one (tests/mutation).
+# the instances of templates that its neighbours need as well. Files of numeric rooms are compiled one by one, because with
+# others beside them the compiler inlines less of their loops, but for those of the folders that the room names as TOGETHER
+# (relative to the room, "." for its own files): the work of these is done by functions of other rooms, or measured to be
+# as fast. Nor are the files of a room that is marked ALONE, whose objects are replaced one by one (tests/mutation).
 set(MSRUN_ROOM_BATCH 1 CACHE STRING "Files of a room that are compiled together; 1 compiles each of them alone")
 set_property(GLOBAL PROPERTY MSRUN_ROOMS "")
 
 function(msrun_compile_together target)
   if(MSRUN_ROOM_BATCH GREATER 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${MSRUN_ROOM_BATCH})
+  endif()
+endfunction()
+
+# msrun_compile_folders_together(<target> <files of the target> <absolute path of a folder>...): see TOGETHER above.
+function(msrun_compile_folders_together target files)
+  if(MSRUN_ROOM_BATCH GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    foreach(file IN LISTS files)
+      cmake_path(GET file PARENT_PATH folder)
+      if(folder IN_LIST ARGN)
+        cmake_path(GET folder FILENAME group)
+        set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${group})
+      endif()
+    endforeach()
   endif()
 endfunction()
 
@@ -36,7 +51,7 @@ function(msrun_room_target folder out)
 endfunction()
 
 function(msrun_room folder)
-  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT;COLD;ALONE" "PRECOMPILED" "USES;HEADERS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT;COLD;ALONE" "PRECOMPILED" "USES;HEADERS;LINKS;TOGETHER")
   msrun_room_target(${folder} target)
   set(depth GLOB_RECURSE)
   if(room_FLAT)
@@ -87,6 +102,10 @@ function(msrun_room folder)
       if(level)
         target_link_libraries(${target}${level} PRIVATE msrun_numeric_options${level})
         target_precompile_headers(${target}${level} REUSE_FROM msrun_numeric_headers${level})
+        set(folders ${room_TOGETHER})
+        list(TRANSFORM folders PREPEND ${PROJECT_SOURCE_DIR}/${folder}/)
+        list(TRANSFORM folders REPLACE "/\\.$" "")
+        msrun_compile_folders_together(${target}${level} "${sources}" ${folders})
       else()
         target_precompile_headers(${target} REUSE_FROM msrun_headers)
         msrun_compile_together(${target})

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/numeric/layout.h"
+#include "kernels/numeric/matrix_algebra.h"
 #include "kernels/numeric/matrix_batches.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
@@ -101,6 +104,20 @@ ColumnMatrix completed(const ColumnMatrix& given, Eigen::Index count, Eigen::Ind
   return result;
 }
 
+// Complex A X = B as the real equations [Ar -Ai; Ai Ar] [Xr; Xi] = [Br; Bi].
+Tensor solve_parts(const Tensor& a, const Tensor& b) {
+  const std::int64_t n = a.size(-1);
+  const auto side_by_side = [](const Tensor& left, const Tensor& right, std::int64_t axis) {
+    return concatenate(DType::float64, {left, right}, axis);
+  };
+  const Tensor real = real_part(a);
+  const Tensor imaginary = imaginary_part(a);
+  const Tensor equations =
+      side_by_side(side_by_side(real, negative(imaginary), -1), side_by_side(imaginary, real, -1), -2);
+  const Tensor parts = solve(equations, side_by_side(real_part(b), imaginary_part(b), -2));
+  return complex_of(parts.slice(-2, 0, n), parts.slice(-2, n, n)).to(b.dtype());
+}
+
 }  // namespace
 
 void require_square(const Tensor& a, const char* who) {
@@ -124,6 +141,7 @@ Tensor inverse(const Tensor& input) {
 
 Tensor solve(const Tensor& left, const Tensor& right) {
   require_square(left, "solve");
+  if (is_complex(left.dtype())) return solve_parts(left, right);
   const Tensor a = wide(left);
   const Tensor b = wide(right);
   Tensor result(b.dtype(), b.shape());

@@ -12,7 +12,8 @@ void require_square(const Tensor& a, const char* who);
 // Throws SkipError for a singular matrix.
 Tensor inverse(const Tensor& a);
 
-// X with A X = B. The batch axes of a and b are the same. Throws SkipError for a singular matrix.
+// X with A X = B, in the dtype of b. The batch axes of a and b are the same; both are real, or both complex. Throws
+// SkipError for a singular matrix.
 Tensor solve(const Tensor& a, const Tensor& b);
 
 // The determinant as sign * exp(logarithm); 0 and -inf for a singular matrix.

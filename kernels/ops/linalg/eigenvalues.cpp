@@ -1,9 +1,9 @@
 // Eigenvalues and eigenvectors of symmetric and of general real matrices.
 #include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 #include <algorithm>
 #include <complex>
 #include <utility>
+#include <vector>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
@@ -135,32 +135,36 @@ Packed packed_eigenpairs(const General& pairs) {
   return result;
 }
 
-// V^-H G V^H, real part, where G is diag(gradient of the values) or the gradient of the vectors brought to the basis
-// of eigenvectors: (V^H g - V^H V diag(Re V^H g)) / conj(gaps).
-Tensor eig_gradient(const General& pairs, const Tensor& of_values, const Tensor& of_vectors) {
+// The gradient g of the vectors brought to the basis of eigenvectors: (V^H g - V^H V diag(Re V^H g)) / conj(gaps),
+// where gap (i, j) is values[j] - values[i]; 0 on the diagonal.
+Tensor in_basis_of_vectors(const General& pairs, const Tensor& g) {
   const std::int64_t n = pairs.vectors.size(-1);
-  Tensor result(DType::float64, pairs.vectors.shape());
-  for (std::int64_t index = 0; result.numel() > 0 && index < matrix_count(result); ++index) {
-    const Eigen::Map<const ComplexMatrix> v(pairs.vectors.data<Complex>() + index * n * n, n, n);
-    const Eigen::Map<const Eigen::VectorXcd> values(pairs.values.data<Complex>() + index * n, n);
-    ComplexMatrix inner = ComplexMatrix::Zero(n, n);
-    if (of_vectors.defined()) {
-      const Eigen::Map<const ComplexMatrix> g(of_vectors.data<Complex>() + index * n * n, n, n);
-      inner = v.adjoint() * g;
-      const Eigen::VectorXcd lengths = inner.diagonal().real().cast<Complex>();
-      inner -= (v.adjoint() * v) * lengths.asDiagonal();
-      for (Eigen::Index i = 0; i < n; ++i) {
-        for (Eigen::Index j = 0; j < n; ++j) {
-          inner(i, j) = i == j ? Complex{} : inner(i, j) / std::conj(values[j] - values[i]);
-        }
-      }
-    } else {
-      inner.diagonal() = Eigen::Map<const Eigen::VectorXcd>(of_values.data<Complex>() + index * n, n);
+  const Tensor adjoint = conjugate(transposed(pairs.vectors));
+  Tensor result = times(adjoint, g).contiguous();
+  const Tensor overlaps = times(adjoint, pairs.vectors).contiguous();
+  auto* inner = result.mutable_data<Complex>();
+  const auto* overlap = overlaps.data<Complex>();
+  const auto* values = pairs.values.data<Complex>();
+  std::vector<double> lengths(static_cast<std::size_t>(n));
+  for (std::int64_t first = 0; first < pairs.vectors.numel(); first += n * n, values += n) {
+    for (std::int64_t j = 0; j < n; ++j) lengths[static_cast<std::size_t>(j)] = inner[first + j * (n + 1)].real();
+    for (std::int64_t at = 0; at < n * n; ++at) {
+      const std::int64_t i = at / n;
+      const std::int64_t j = at % n;
+      Complex& element = inner[first + at];
+      element -= overlap[first + at] * lengths[static_cast<std::size_t>(j)];
+      element = i == j ? Complex{} : element / std::conj(values[j] - values[i]);
     }
-    const ComplexMatrix right = inner * v.adjoint();
-    matrix(result, index) = v.adjoint().partialPivLu().solve(right).real();
   }
   return result;
+}
+
+// V^-H G V^H, real part, where G is diag(gradient of the values) or the gradient of the vectors brought to the basis
+// of eigenvectors. Throws SkipError where the vectors are dependent.
+Tensor eig_gradient(const General& pairs, const Tensor& of_values, const Tensor& of_vectors) {
+  const Tensor inner = of_vectors.defined() ? in_basis_of_vectors(pairs, of_vectors) : diag_embed(of_values, 0, -2, -1);
+  const Tensor adjoint = conjugate(transposed(pairs.vectors));
+  return real_part(solve(adjoint, times(inner, adjoint))).contiguous();
 }
 
 bool all_real(const General& pairs) {

@@ -110,7 +110,7 @@ Dims per_axis(const Dims& values, std::size_t axes, const char* name, std::int64
   return result;
 }
 
-struct Options {
+struct ConvolutionOptions {
   Dims stride{1};
   Dims padding{0};
   std::string padding_mode;  // "same" or "valid" in place of padding
@@ -120,7 +120,7 @@ struct Options {
   bool transposed = false;
 };
 
-[[noreturn]] void refuse(const Var& x, const Var& w, const Options& options) {
+[[noreturn]] void refuse(const Var& x, const Var& w, const ConvolutionOptions& options) {
   throw SkipError("A convolution of input " + tuple_text(x.shape()) + " with weight " + tuple_text(w.shape()) +
                   " and " + std::to_string(options.groups) + " groups is not possible.");
 }
@@ -133,7 +133,7 @@ Var add_batch_axis(const Var& x) {
 
 // axes spatial dimensions; x may lack the batch axis.
 Var convolution(const Var& input, const Var& weight, const std::optional<Var>& bias, std::size_t axes,
-                const Options& options) {
+                const ConvolutionOptions& options) {
   if (axes < 1 || axes > 3 || weight.rank() != static_cast<std::int64_t>(axes) + 2) refuse(input, weight, options);
   const bool batched = input.rank() == weight.rank();
   if (!batched && input.rank() + 1 != weight.rank()) refuse(input, weight, options);
@@ -200,7 +200,7 @@ Var convolution(const Var& input, const Var& weight, const std::optional<Var>& b
 }
 
 Value convolve(const Bound& args, std::size_t axes) {
-  Options options;
+  ConvolutionOptions options;
   options.stride = args.ints("stride");
   if (args.value("padding").is<std::string>()) {
     options.padding_mode = args.text("padding");
@@ -213,7 +213,7 @@ Value convolve(const Bound& args, std::size_t axes) {
 }
 
 Value convolve_transposed(const Bound& args, std::size_t axes) {
-  Options options;
+  ConvolutionOptions options;
   options.transposed = true;
   options.stride = args.ints("stride");
   options.padding = args.ints("padding");
@@ -354,7 +354,7 @@ OP("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0)", [](const Bou
   const Var x = args.var("input");
   const Var w = args.var("weight");
   if (x.rank() != 3 || w.rank() != 3) throw SkipError("conv_tbc needs an input and a weight of 3 dimensions.");
-  Options options;
+  ConvolutionOptions options;
   options.padding = Dims{args.integer("pad")};
   const Var y = convolution(permute(x, Dims{1, 2, 0}), permute(w, Dims{2, 1, 0}), args.var("bias"), 1, options);
   return permute(y, Dims{2, 0, 1});

@@ -65,12 +65,12 @@ Var with_batch_axis(const Var& x) {
 
 Var without_batch_axis(const Var& x) { return reshape(x, Dims(x.shape().begin() + 1, x.shape().end())); }
 
-DType compute_dtype(DType dtype) {
+DType fold_dtype(DType dtype) {
   return dtype == DType::float64 || !is_floating(dtype) ? DType::float64 : DType::float32;
 }
 
 Tensor unfolded(const Windows& windows, const Tensor& images, const Dims& shape) {
-  const DType compute = compute_dtype(images.dtype());
+  const DType compute = fold_dtype(images.dtype());
   const Tensor source = images.to(compute).contiguous();
   Tensor columns(compute, shape);
   if (compute == DType::float64) {
@@ -82,7 +82,7 @@ Tensor unfolded(const Windows& windows, const Tensor& images, const Dims& shape)
 }
 
 Tensor folded(const Windows& windows, const Tensor& columns, const Dims& shape, const Arithmetic& arithmetic) {
-  const DType compute = compute_dtype(columns.dtype());
+  const DType compute = fold_dtype(columns.dtype());
   const Tensor source = columns.to(compute).contiguous();
   Tensor images = Tensor::zeros(compute, shape);
   if (compute == DType::float64) {

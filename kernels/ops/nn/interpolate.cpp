@@ -239,14 +239,14 @@ struct Resize {
   }
 };
 
-struct Options {
+struct ResizeOptions {
   Mode mode = Mode::nearest;
   bool align_corners = false;
   bool antialias = false;
 };
 
 template <class Real>
-Taps taps_of(const Axis& axis, const Options& options) {
+Taps taps_of(const Axis& axis, const ResizeOptions& options) {
   switch (options.mode) {
     case Mode::nearest:
       return nearest_taps(axis, false);
@@ -266,7 +266,7 @@ Taps taps_of(const Axis& axis, const Options& options) {
 // sizes: of the output, empty where the factors decide. factors: empty, or one per axis; they place the elements where
 // keep_factors is set.
 Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, bool keep_factors,
-           const Options& options) {
+           const ResizeOptions& options) {
   const auto spatial = static_cast<std::size_t>(x.rank() - 2);
   constexpr double limit = 0x1p31;
   std::vector<Axis> axes(spatial);
@@ -321,10 +321,10 @@ void require_rank(const Var& x, std::int64_t rank, const std::string& mode) {
                     " dimensions, not " + tuple_text(x.shape()) + ".");
 }
 
-Options options_of(const Var& x, const std::string& mode, bool align_given, bool align_corners, bool antialias) {
+ResizeOptions options_of(const Var& x, const std::string& mode, bool align_given, bool align_corners, bool antialias) {
   if (x.rank() < 3 || x.rank() > 5)
     throw SkipError("Interpolation expects an input of 3 to 5 dimensions, not " + tuple_text(x.shape()) + ".");
-  Options options;
+  ResizeOptions options;
   options.align_corners = align_corners;
   options.antialias = antialias;
   if (mode == "nearest") {
@@ -352,7 +352,7 @@ Options options_of(const Var& x, const std::string& mode, bool align_given, bool
   return options;
 }
 
-Var interpolate(const Bound& args, const Options& options, bool recompute) {
+Var interpolate(const Bound& args, const ResizeOptions& options, bool recompute) {
   const Var x = args.var("input");
   const auto spatial = static_cast<std::size_t>(x.rank() - 2);
   if (args.given("size") == args.given("scale_factor"))
@@ -374,7 +374,7 @@ Value interpolate_in(const Bound& args, const std::string& mode, bool align_give
 // Aten's kernels: a size, factors, or a size with the factors that place the elements.
 Value aten_upsample(const Bound& args, const char* mode, bool align_corners, bool antialias) {
   const Var x = args.var("input");
-  const Options options = options_of(x, mode, false, align_corners, antialias);
+  const ResizeOptions options = options_of(x, mode, false, align_corners, antialias);
   const auto spatial = static_cast<std::size_t>(x.rank() - 2);
   const Dims sizes = args.ints("output_size");
   std::vector<double> factors = args.reals("scale_factors");
@@ -398,7 +398,7 @@ OP("interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str 
      const bool recompute = args.given("recompute_scale_factor") && args.flag("recompute_scale_factor");
      if (recompute && args.given("size"))
        throw SkipError("recompute_scale_factor is not meaningful with an explicit size.");
-     const Options options =
+     const ResizeOptions options =
          options_of(args.var("input"), args.text("mode"), args.given("align_corners"), align, args.flag("antialias"));
      return interpolate(args, options, recompute);
    });
