@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
-#include <unordered_map>
+#include <cstdint>
+#include <optional>
 
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
@@ -21,8 +23,6 @@ constexpr double most_elements = 4e6;
 // The same for a call of which only a few results are kept.
 constexpr double most_additions_of_few = 3e9;
 constexpr double most_elements_of_few = 1.6e7;
-// Elements of a tensor up to which equal ones are looked for.
-constexpr std::int64_t most_alike = 1 << 20;
 constexpr double cheap_additions = 1e4;
 constexpr double cheap_elements = 1e3;
 
@@ -146,23 +146,41 @@ class Changes {
   std::vector<std::pair<Tensor, Tensor>> known_;
 };
 
-// By how much each magnitude is moved that was there before, as a share of the largest change.
-using KnownShares = std::unordered_map<double, double>;
+// By how much a magnitude is moved, as a share of the largest change in [-1, 1): drawn from its bits and a key, so that
+// it is the same wherever the magnitude stands.
+class SharesOfMagnitudes {
+ public:
+  explicit SharesOfMagnitudes(RandomWords& source) {
+    std::array<std::uint32_t, 2> words{};
+    source.fill(words);
+    key_ = std::uint64_t{words[0]} << 32 | words[1];
+  }
 
-// Every element some places up or down, by the words. Narrow dtypes have few numbers, so that one place is a large
-// change; in wide ones the changes are large enough for errors of rounding to be independent of each other.
+  double of(double value) const {
+    // The last steps of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators"), with the
+    // multipliers of its reference implementation.
+    std::uint64_t bits = std::bit_cast<std::uint64_t>(std::abs(value)) + key_;
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ bits >> 27) * 0x94d049bb133111eb;
+    bits ^= bits >> 31;
+    return static_cast<double>(bits >> 11) * 0x1p-52 - 1;
+  }
+
+ private:
+  std::uint64_t key_ = 0;
+};
+
+// Every element some places up or down. Narrow dtypes have few numbers, so that one place is a large change; in wide
+// ones the changes are large enough for errors of rounding to be independent of each other.
 //
-// With shares that are known equal magnitudes move alike: where elements of one row are equal, what is left of their
-// difference is rounding alone, and far smaller than any other.
-Tensor move_nearby(const Tensor& tensor, RandomWords& source, KnownShares* known) {
+// By shares of magnitudes, if there are any, equal ones move alike: where elements of one row are equal, what is left
+// of their difference is rounding alone, and far smaller than any other. Otherwise each moves by a word of its own.
+Tensor move_nearby(const Tensor& tensor, RandomWords& source, const SharesOfMagnitudes* shares) {
   const DType dtype = tensor.dtype();
   const double change = is_half(dtype) ? 0x1p-6 : is_float8(dtype) ? 0x1p-2 : 0x1p-10;
-  // Looking up more takes its time.
-  const bool alike = known != nullptr && tensor.numel() <= most_alike;
   Words words(source);
   return changed_elements(tensor, [&](double value, std::int64_t) {
-    double share = static_cast<double>(words.next()) * 0x1p-31 - 1;
-    if (alike) share = known->try_emplace(std::abs(value), share).first->second;
+    const double share = shares != nullptr ? shares->of(value) : static_cast<double>(words.next()) * 0x1p-31 - 1;
     return may_be_flag(value) || !std::isfinite(value) ? value : value * (1 + change * share);
   });
 }
@@ -313,12 +331,12 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
     while (results.size() < samples) {
       const auto sample = static_cast<std::uint32_t>(results.size());
       Philox words(random_key(0, call_.name, "nearby." + std::to_string(sample)));
-      KnownShares shares;
-      KnownShares* const known_shares = sample % 2 == 1 ? &shares : nullptr;
+      std::optional<SharesOfMagnitudes> shares;
+      if (sample % 2 == 1) shares.emplace(words);
       MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
         if (!is_floating_or_complex(tensor.dtype())) return tensor;
         return number_by_number(tensor, [&](const Tensor& numbers) {
-          return move_nearby(how.in_float32 ? numbers.to(DType::float32) : numbers, words, known_shares);
+          return move_nearby(how.in_float32 ? numbers.to(DType::float32) : numbers, words, shares ? &*shares : nullptr);
         });
       });
       // float32 stands for another dtype: no operand is rounded to HF32, and no benchmark left in float32.
