@@ -14,6 +14,7 @@
 #include "kernels/numeric/pointwise_convolution.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
+#include "kernels/numeric/sums_in_order.h"
 #include "kernels/numeric/tiles.h"
 
 namespace msrun {
@@ -74,15 +75,46 @@ bool all_finite(const T* values, std::int64_t count) {
   return found == 0;
 }
 
+// Adds to W sums of each row, every partial sum as the accumulator holds it: term p of sum k of a row is its g at p
+// times the input at offsets[k] + p. The terms' inputs are brought side by side, for all rows at once, and the sums of
+// a row stay in registers. Only `used` sums are there.
+template <Accumulator A, std::size_t W>
+void add_sums_in_order(const float* g, std::int64_t g_pitch, std::int64_t rows, const float* input,
+                       const std::int64_t* offsets, std::int64_t used, std::int64_t count, float* w,
+                       std::int64_t pitch) {
+  constexpr std::int64_t terms_at_once = 64;
+  std::array<float, terms_at_once * W> terms{};
+  for (std::int64_t first = 0; first < count; first += terms_at_once) {
+    const std::int64_t length = std::min(terms_at_once, count - first);
+    for (std::int64_t k = 0; k < used; ++k) {
+      const float* from = input + offsets[k] + first;
+      for (std::int64_t p = 0; p < length; ++p)
+        terms[static_cast<std::size_t>(p) * W + static_cast<std::size_t>(k)] = from[p];
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float* factors = g + row * g_pitch + first;
+      std::array<float, W> sums{};
+      std::copy_n(w + row * pitch, used, sums.data());
+      add_in_order<A>(
+          length, [factors](std::int64_t p) { return factors[p]; },
+          [&](std::int64_t p) { return terms.data() + static_cast<std::size_t>(p) * W; }, sums);
+      std::copy_n(sums.data(), used, w + row * pitch);
+    }
+  }
+}
+
 template <Accumulator A>
 void add_weight_gradient_in_order(const float* g, std::int64_t g_pitch, std::int64_t rows, const float* input,
                                   const std::vector<std::int64_t>& offsets, std::int64_t count, float* w) {
-  for (std::int64_t row = 0; row < rows; ++row) {
-    float* sums = w + row * std::ssize(offsets);
-    for (std::int64_t p = 0; p < count; ++p) {
-      const float factor = g[row * g_pitch + p];
-      for (std::size_t k = 0; k < offsets.size(); ++k) sums[k] = accumulate<A>(sums[k], factor * input[offsets[k] + p]);
-    }
+  constexpr std::int64_t wide = 64;
+  constexpr std::int64_t narrow = 16;
+  const std::int64_t size = std::ssize(offsets);
+  std::int64_t k = 0;
+  for (; k + wide <= size; k += wide)
+    add_sums_in_order<A, wide>(g, g_pitch, rows, input, offsets.data() + k, wide, count, w + k, size);
+  for (; k < size; k += narrow) {
+    add_sums_in_order<A, narrow>(g, g_pitch, rows, input, offsets.data() + k, std::min(narrow, size - k), count, w + k,
+                                 size);
   }
 }
 

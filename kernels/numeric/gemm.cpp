@@ -9,6 +9,7 @@
 
 #include "kernels/base/parallel.h"
 #include "kernels/numeric/gemm_packing.h"
+#include "kernels/numeric/sums_in_order.h"
 #include "kernels/numeric/tiles.h"
 #include "kernels/tensor/convert.h"
 #include "kernels/tensor/dtype.h"
@@ -36,20 +37,29 @@ MatrixView<T> with_contiguous_rows(const MatrixView<T>& view, std::vector<T>& st
   return {storage.data(), view.rows, view.columns, view.columns, 1};
 }
 
-// Products in float32; the accumulator rounds the running sum after every addition. All columns of a row advance
+// Products in float32; the accumulator rounds the running sum after every addition. Some columns of a row advance
 // together.
 template <Accumulator A>
 void multiply_in_order(const MatrixView<float>& a, const MatrixView<float>& b, float* result,
                        std::int64_t result_stride, bool add) {
+  constexpr std::size_t together = 64;
   std::vector<float> storage;
   const MatrixView<float> rows = with_contiguous_rows(b, storage);
+  std::array<float, together> sums{};
   for (std::int64_t i = 0; i < a.rows; ++i) {
-    float* sums = result + i * result_stride;
-    if (!add) std::fill_n(sums, b.columns, 0.0F);
-    for (std::int64_t k = 0; k < a.columns; ++k) {
-      const float factor = a.data[i * a.row_stride + k * a.column_stride];
+    const auto factor = [&](std::int64_t k) { return a.data[i * a.row_stride + k * a.column_stride]; };
+    float* to = result + i * result_stride;
+    if (!add) std::fill_n(to, b.columns, 0.0F);
+    std::int64_t j = 0;
+    for (; j + static_cast<std::int64_t>(together) <= b.columns; j += together) {
+      std::copy_n(to + j, together, sums.data());
+      add_in_order<A>(
+          a.columns, factor, [&](std::int64_t k) { return rows.data + k * rows.row_stride + j; }, sums);
+      std::copy_n(sums.data(), together, to + j);
+    }
+    for (std::int64_t k = 0; k < a.columns && j < b.columns; ++k) {
       const float* row = rows.data + k * rows.row_stride;
-      for (std::int64_t j = 0; j < b.columns; ++j) sums[j] = accumulate<A>(sums[j], factor * row[j]);
+      for (std::int64_t last = j; last < b.columns; ++last) to[last] = accumulate<A>(to[last], factor(k) * row[last]);
     }
   }
 }
