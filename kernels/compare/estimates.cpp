@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kernels/compare/blocks.h"
-#include "kernels/compare/rounding.h"
+#include "kernels/compare/rounding_terms.h"
 
 namespace msrun {
 namespace {
@@ -80,11 +80,10 @@ void SpreadEstimate::add(const Tensor& changed) {
 Tensor SpreadEstimate::spread() const { return root_mean(squares_, original_.shape(), samples_); }
 
 void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded) {
-  const DType dtype = rounded.dtype();
-  accumulate(squares_, exact, rounded, [dtype](double value, double other) {
+  accumulate(squares_, exact, rounded, [units = rounding::Units(rounded.dtype())](double value, double other) {
     const double difference = value - other;
     if (!std::isfinite(difference)) return 0.0;
-    const double unit = unit_in_last_place(dtype, value);
+    const double unit = units.at(value);
     return difference * difference - unit * unit / 6;
   });
   ++samples_;
@@ -97,10 +96,11 @@ bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise, d
   double expected = 0;
   double count = 0;
   const double* sizes = noise.data<double>();
+  const rounding::Units units(device.dtype());
   for_each_pair(bench, device, [&](double exact, double actual, std::int64_t i) {
     const double error = actual - exact;
     if (!std::isfinite(error)) return;
-    const double unit = unit_in_last_place(device.dtype(), exact);
+    const double unit = units.at(exact);
     ++count;
     squares += error * error;
     expected += sizes[i] * sizes[i] + unit * unit / 6;

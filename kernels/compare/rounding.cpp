@@ -128,9 +128,7 @@ struct Allowance {
   bool has_stored;
   double common_stored;
   double largest;
-  // Numbers of the dtype, so that no element has to ask for them again.
-  double precision = epsilon(dtype);
-  double normal = smallest_normal(dtype);
+  rounding::Units units = rounding::Units(dtype);
   double noise_factor = noise_multiple(dtype);
 
   // Whether partial sums of the terms may exceed the range before they cancel, so that the result is the infinity of
@@ -144,9 +142,7 @@ struct Allowance {
     return (sizes + std::copysign(e.bench, e.bench * e.device)) / 2 > end_of_sums;
   }
 
-  double unit_of(double magnitude) const { return precision * binade(std::max(magnitude, normal)); }
-
-  double unit_at(double value) const { return unit_of(std::abs(std::isfinite(value) ? value : largest)); }
+  double unit_at(double value) const { return units.at(std::isfinite(value) ? value : largest); }
 
   // The limit of the error that is there before the result is rounded.
   double before_rounding(const Element& e) const {
@@ -155,7 +151,7 @@ struct Allowance {
     const double size = std::abs(e.bench) + e.spread;
     // Few samples may miss a part of an element's noise, but not nearly all of it: where most elements are next to
     // nothing and all noise, as gradients of a saturated function, the others have no share of that.
-    const double missed = std::max(most_missed * e.noise, precision / 2 * size);
+    const double missed = std::max(most_missed * e.noise, units.precision() / 2 * size);
     const double of_noise = std::max(e.noise, std::min(typical_noise * size, missed));
     return std::isfinite(e.bench) ? of_sums + noise_factor * of_noise : 0;
   }
@@ -169,14 +165,14 @@ struct Allowance {
   // The limit for a finite number of which no more is known, if terms have one typical magnitude. Without a branch, so
   // that many are computed at once.
   double of_magnitude(double magnitude) const {
-    return unit_of(magnitude) + (sums ? factor : 0) * (magnitude + typical.of_all());
+    return units.at(magnitude) + (sums ? factor : 0) * (magnitude + typical.of_all());
   }
 
   // Arithmetic with stored intermediate results gives what has nothing to do with the benchmark.
   bool jumps(const Element& e) const {
     if (!has_stored) return false;
     const double scale = std::abs(e.bench) + e.spread + typical.of(e.bench);
-    return !(std::abs(e.stored - e.bench) <= jump * (epsilon(dtype) * scale + common_stored) + unit_at(0));
+    return !(std::abs(e.stored - e.bench) <= jump * (units.precision() * scale + common_stored) + unit_at(0));
   }
 
   // Not the nearest number to a value within the errors of sums.
@@ -194,13 +190,12 @@ struct Allowance {
     if (std::isfinite(bench) && std::abs(rounded) > largest) {
       const double end_of_range = std::copysign(largest, rounded);
       if (device == end_of_range) return 0;
-      return std::isinf(device) && (device > 0) == (rounded > 0) ? unit_in_last_place(dtype, largest)
-                                                                 : std::abs(device - bench);
+      return std::isinf(device) && (device > 0) == (rounded > 0) ? units.at(largest) : std::abs(device - bench);
     }
     // At the end of the range the largest number and infinity are neighbours, but for a benchmark that is this very
     // number: a mask, say.
     const bool overflow = std::isinf(device) && std::abs(rounded) == largest && (device > 0) == (rounded > 0);
-    return overflow && std::abs(bench) != largest ? unit_in_last_place(dtype, largest) : std::abs(device - rounded);
+    return overflow && std::abs(bench) != largest ? units.at(largest) : std::abs(device - rounded);
   }
 };
 
@@ -380,13 +375,11 @@ double smallest_normal(DType dtype) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(smallest_exponent(dtype) + bias) << fraction_bits);
 }
 
-double unit_in_last_place(DType dtype, double value) {
-  return epsilon(dtype) * binade(std::max(std::abs(value), smallest_normal(dtype)));
-}
+double unit_in_last_place(DType dtype, double value) { return rounding::Units(dtype).at(value); }
 
 double accumulator_roundoff(DType dtype) { return epsilon(dtype == DType::float64 ? dtype : DType::float32) / 2; }
 
-RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model) {
+RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model, FitUntil until) {
   const DType dtype = device.dtype();
   const Tensor exact = bench.contiguous();
   const Tensor actual = device.contiguous();
@@ -405,8 +398,13 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
     for (std::int64_t k = 0; k < size; ++k) {
       add_difference(fit, blocks->allowance(), blocks->element(static_cast<std::size_t>(k)), first + k, count);
     }
+    if (until == FitUntil::first_beyond && !fit.explained()) break;
   }
   return fit;
+}
+
+bool rounding_explains(const Tensor& bench, const Tensor& device, const SumModel& model) {
+  return is_acceptable(fit_rounding(bench, device, model, FitUntil::first_beyond), bench.numel());
 }
 
 FewNumbers allowed_shares(const Tensor& bench, DType dtype, const SumModel& model) {

@@ -77,9 +77,17 @@ constexpr std::int64_t tolerated_misrounded(std::int64_t count) { return 2 + cou
 // Whether rounding explains a result of so many elements.
 bool is_acceptable(const RoundingFit& fit, std::int64_t count);
 
+// Which elements fit_rounding() looks at: all of them, or only those up to some behind the first that is beyond, which
+// tells as well whether rounding explains them all, and, if it does, everything else.
+enum class FitUntil : std::uint8_t { end, first_beyond };
+
 // bench and device have equal shapes and are floating; ULPs are those of the device's dtype. NaN on both sides, and
 // infinity of one sign, are no difference; neither is the largest finite number for a benchmark beyond it.
-RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model);
+RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model,
+                         FitUntil until = FitUntil::end);
+
+// Whether rounding explains the difference of two tensors: is_acceptable(fit_rounding(...)).
+bool rounding_explains(const Tensor& bench, const Tensor& device, const SumModel& model);
 
 // Numbers of some elements of a tensor.
 struct FewNumbers {

@@ -1,10 +1,13 @@
 // What the bound of rounding.h and its screens have in common.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "kernels/compare/rounding.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun::rounding {
@@ -28,5 +31,20 @@ inline float binade(float magnitude) {
   constexpr std::uint32_t exponent_bits = 0x7f800000;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) & exponent_bits);
 }
+
+// Units in the last place of a floating dtype, subnormal numbers included: unit_in_last_place() for many elements.
+class Units {
+ public:
+  explicit Units(DType dtype) : precision_(epsilon(dtype)), normal_(smallest_normal(dtype)) {}
+
+  // The value is finite.
+  double at(double value) const { return precision_ * binade(std::max(std::abs(value), normal_)); }
+  // That of 1.
+  double precision() const { return precision_; }
+
+ private:
+  double precision_;
+  double normal_;
+};
 
 }  // namespace msrun::rounding

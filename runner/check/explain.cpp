@@ -130,7 +130,8 @@ bool Explainer::grant_operands(const Comparison& comparison, std::size_t row, Ju
   SumModel model = judged.model;
   model.nearest = false;
   model.of_operands = slack_of_operands * roundoff_of_operand(operands_);
-  RoundingFit fit = fit_rounding(comparison.pairs[row].bench, comparison.pairs[row].device, model);
+  const auto& [bench, device] = comparison.pairs[row];
+  RoundingFit fit = fit_rounding(bench, device, model, FitUntil::first_beyond);
   if (!fit.explained()) return false;
   judged.model = std::move(model);
   judged.fit = std::move(fit);
@@ -155,7 +156,7 @@ bool Explainer::stores_intermediates(const Comparison& comparison, std::size_t r
   if (is_acceptable(of_sound, bench.numel())) return false;
   SumModel model = judged.model;
   model.with_stored = *sound;
-  RoundingFit fit = fit_rounding(bench, device, model);
+  RoundingFit fit = fit_rounding(bench, device, model, FitUntil::first_beyond);
   // Results that are rounded on the way differ by a place the more often; those of the device not oftener.
   if (!fit.explained() || judged.fit.misrounded > 2 * of_sound.misrounded + tolerated_misrounded(bench.numel()))
     return false;

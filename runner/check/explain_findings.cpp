@@ -63,7 +63,6 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
   const auto& [bench, device] = comparison.pairs[row];
   const SumModel& model = judged.model;
   const RoundingFit& fit = judged.fit;
-  const std::int64_t count = judged.count;
   struct Candidate {
     Arithmetic arithmetic;
     const char* text;
@@ -96,7 +95,7 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     const std::optional<Tensor> tensor = computed_with(candidate.arithmetic, comparison, row, select);
     // A fault that changes nothing is no cause.
     if (!tensor || (sound && bitwise_equal(*sound, *tensor))) continue;
-    if (is_acceptable(fit_rounding(*tensor, device, model), count)) return candidate.text;
+    if (rounding_explains(*tensor, device, model)) return candidate.text;
     if (candidate.arithmetic.summation.accumulator != Accumulator::float16 || model.longest < 16) continue;
     // What is rounded to bfloat16 between kernels may be off by as much.
     const bool rounds_steps = arithmetic_.half_rounding != HalfRounding::nothing && !rounds_once_;
@@ -129,8 +128,7 @@ bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t ro
     // The only one that a CPU may have, for float16.
     if (device.dtype() == DType::float16 && arithmetic.summation.accumulator == Accumulator::float16) return false;
     const std::optional<Tensor> tensor = computed_with(arithmetic, comparison, row, select);
-    return tensor && !(sound && bitwise_equal(*sound, *tensor)) &&
-           is_acceptable(fit_rounding(*tensor, device, judged.model), judged.count);
+    return tensor && !(sound && bitwise_equal(*sound, *tensor)) && rounding_explains(*tensor, device, judged.model);
   });
 }
 
