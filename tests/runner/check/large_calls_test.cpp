@@ -54,7 +54,8 @@ TEST(LargeCalls, TermsThatCancelAreMeasured) {
 class Parts : public ::testing::Test {
  protected:
   // The part of the call that shows this element of its output, or of its gradient.
-  static std::optional<CallPart> part_of(const ApiCall& recorded, std::int64_t element, bool of_gradient) {
+  static std::optional<CallPart> part_of(const ApiCall& recorded, std::int64_t element, bool of_gradient,
+                                         double additions = 0) {
     const MaterialisedCall call = materialise(recorded, {});
     const Operator& op = *find_operator(call.parts.type, call.parts.api);
     EvaluationOptions benchmark;
@@ -70,7 +71,7 @@ class Parts : public ::testing::Test {
     fit.is_beyond[static_cast<std::size_t>(element)] = true;
     fit.shares_beyond = {2};
     // As if it were 64 times as large as what is computed again.
-    return part_of_call({op, call, benchmark, 0x1p24, 0}, bench, fit, row);
+    return part_of_call({op, call, benchmark, additions > 0 ? 0 : 0x1p24, additions}, bench, fit, row);
   }
 };
 
@@ -120,6 +121,25 @@ TEST_F(Parts, MayBeOnePlaceOfACoarseAxis) {
   const auto part = part_of(softmax, 8 * 21, false);
   ASSERT_TRUE(part);
   EXPECT_EQ(part->places, (std::vector<std::int64_t>{21}));
+}
+
+// Of attention a whole sample may be too much, and queries and keys are mixed.
+TEST_F(Parts, AreHeadsOfASampleThatIsTooLarge) {
+  const Dims shape{2, 3, 8, 4};
+  const ApiCall attention = call_of("Functional.scaled_dot_product_attention.0", {shape, shape, shape}, shape);
+  const std::int64_t element = (3 + 2) * 32 + 5;
+  const auto part = part_of(attention, element, true, 6e9);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->sample, 1);
+  EXPECT_EQ(part->axis, 1);
+  EXPECT_EQ(part->places, std::vector<std::int64_t>{2});
+  Tensor whole = Tensor::zeros(DType::float32, shape);
+  whole.mutable_data<float>()[element] = 7;
+  const Tensor of_part = part->of(whole);
+  EXPECT_EQ(of_part.shape(), (Dims{1, 1, 8, 4}));
+  EXPECT_EQ(of_part.item(5), 7);
+  // A head that is dearer than what is computed a few times.
+  EXPECT_FALSE(part_of(attention, element, true, 2.4e10));
 }
 
 TEST_F(Parts, GradientsOfMeansAreScaled) {
