@@ -236,7 +236,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   if (sound && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel())) model.with_stored = std::move(*sound);
   const auto explains = [&](const Tensor& noise, const char* what) {
     if (!noise.defined() || !errs_like(bench, device, noise, times_of_noise)) return false;
-    model.noise = noise;
+    model.noise = noise_of_many(noise, bench, dtype);
     RoundingFit fit = fit_rounding(bench, device, model);
     if (wide_sums && !rounds_once_ && fit.beyond > 0 && fit.beyond <= most_outliers(judged.count)) {
       model.noise = noise_of_outliers(noise, bench, dtype);
