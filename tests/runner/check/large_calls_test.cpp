@@ -51,6 +51,21 @@ TEST(LargeCalls, TermsThatCancelAreMeasured) {
   EXPECT_TRUE(gradient_row(call, gradient).beyond_rounding);
 }
 
+// One head of attention, whose noise two samples miss at some of its elements.
+TEST(LargeCalls, FewSamplesThatMissNoiseAreNotTheLast) {
+  const Dims shape{1, 1, 512, 256};
+  ApiCall call =
+      call_of("Functional.scaled_dot_product_attention.0", {shape, shape, shape}, shape, DType::float32, -8, 8);
+  for (const std::size_t constant : {1, 2}) {
+    auto spec = std::make_shared<TensorSpec>(**call.args[constant].get<std::shared_ptr<const TensorSpec>>());
+    spec->requires_grad = false;
+    call.args[constant] = std::shared_ptr<const TensorSpec>(std::move(spec));
+  }
+  const ApiResult sound = check(call, {});
+  ASSERT_FALSE(sound.backward_rows.empty()) << sound.message;
+  EXPECT_FALSE(sound.backward_rows.front().beyond_rounding) << sound.backward_rows.front().message;
+}
+
 class Parts : public ::testing::Test {
  protected:
   // The part of the call that shows this element of its output, or of its gradient.
