@@ -50,8 +50,25 @@ std::vector<float> worst_shares(const Tensor& bench, const RoundingFit& fit, std
   return worst;
 }
 
-// The worst indices of the axis, and as many evenly spread ones.
-std::vector<std::int64_t> places_of(const std::vector<float>& worst, std::int64_t count) {
+// By index of the axis the largest difference of the device's elements from the benchmark's; NaN counts as none.
+std::vector<float> largest_errors(const Tensor& bench, const Tensor& device, std::int64_t axis) {
+  std::vector<float> largest(static_cast<std::size_t>(bench.size(axis)));
+  if (!device.defined() || device.shape() != bench.shape()) return largest;
+  std::int64_t inner = 1;
+  for (std::int64_t i = axis + 1; i < bench.rank(); ++i) inner *= bench.size(i);
+  const Tensor exact = bench.to(DType::float64).contiguous();
+  const Tensor actual = device.to(DType::float64).contiguous();
+  for (std::int64_t i = 0; i < exact.numel(); ++i) {
+    float& at = largest[static_cast<std::size_t>(i / inner % bench.size(axis))];
+    at = std::max(at, static_cast<float>(std::abs(actual.data<double>()[i] - exact.data<double>()[i])));
+  }
+  return largest;
+}
+
+// The indices of the axis that are worst by share, as many evenly spread ones, and among these the largest errors:
+// where results next to zero are all noise, the share of one that is wrong and not small is no longer among the worst.
+std::vector<std::int64_t> places_of(const std::vector<float>& worst, std::int64_t count,
+                                    const std::vector<float>& errors = {}) {
   const auto size = static_cast<std::int64_t>(worst.size());
   std::vector<std::int64_t> open;
   for (std::int64_t i = 0; i < size; ++i) {
@@ -62,6 +79,12 @@ std::vector<std::int64_t> places_of(const std::vector<float>& worst, std::int64_
     return std::pair(-worst[static_cast<std::size_t>(a)], a) < std::pair(-worst[static_cast<std::size_t>(b)], b);
   });
   std::set<std::int64_t> places(open.begin(), open.begin() + shown);
+  std::vector<std::int64_t> by_error;
+  for (std::int64_t i = 0; i < std::ssize(errors); ++i) by_error.push_back(i);
+  std::ranges::stable_sort(by_error, [&](std::int64_t a, std::int64_t b) {
+    return errors[static_cast<std::size_t>(a)] > errors[static_cast<std::size_t>(b)];
+  });
+  places.insert(by_error.begin(), by_error.begin() + std::min<std::ptrdiff_t>(count / 4, std::ssize(by_error)));
   const std::int64_t others = count - std::ssize(places);
   for (std::int64_t i = 0; i < others; ++i) places.insert(i * size / others);
   for (std::int64_t i = 0; std::ssize(places) < count; ++i) places.insert(i);
@@ -147,7 +170,8 @@ class Trial {
     const auto count = static_cast<std::int64_t>(std::max(share * places, 1.0));
     if (count >= size) return std::nullopt;
     const std::vector<float> worst = worst_shares(bench_, fit_, axis);
-    const std::vector<std::int64_t> shown = places_of(worst, count);
+    const std::vector<float> errors = largest_errors(bench_, whole_.device, axis);
+    const std::vector<std::int64_t> shown = places_of(worst, count, errors);
     for (const bool lower_ranks : {false, true}) {
       if (auto part = with(axis, shown, {.lower_ranks = lower_ranks && axis == 0})) return part;
     }
@@ -162,7 +186,7 @@ class Trial {
       ++halvings;
     }
     if (exact > count) return std::nullopt;
-    return with(axis, places_of(worst, exact), {.lower_ranks = axis == 0, .halvings = halvings});
+    return with(axis, places_of(worst, exact, errors), {.lower_ranks = axis == 0, .halvings = halvings});
   }
 
  private:
@@ -199,8 +223,12 @@ std::optional<CallPart> heads_of_sample(const WholeCall& whole, const Tensor& be
   const std::int64_t samples = bench.size(0);
   const std::int64_t sample = places_of(worst_shares(bench, fit, 0), 1).front();
   const MaterialisedCall call = cut_call(whole.call, {}, bench.rank(), samples, 0, {sample});
-  const WholeCall of_sample{whole.op, call, whole.benchmark, floating_elements(call),
-                            whole.additions / static_cast<double>(samples)};
+  const WholeCall of_sample{whole.op,
+                            call,
+                            whole.benchmark,
+                            floating_elements(call),
+                            whole.additions / static_cast<double>(samples),
+                            whole.device.defined() ? at_places(whole.device, 0, {sample}) : Tensor()};
   const Tensor bench_of_sample = at_places(bench, 0, {sample});
   const RoundingFit fit_of = fit_of_sample(fit, bench_of_sample.numel(), sample);
   std::optional<CallPart> part = Trial(of_sample, bench_of_sample, fit_of, row, most_additions_of_a_head).at(1);

@@ -32,6 +32,7 @@ struct WholeCall {
   const EvaluationOptions& benchmark;  // how its benchmark was computed
   double elements = 0;                 // of its floating inputs
   double additions = 0;                // behind its results
+  Tensor device = {};                  // what the device has for the compared tensor; undefined: not known
 };
 
 // The part that shows the elements of a compared tensor that a fit leaves unexplained, the worst first, and others

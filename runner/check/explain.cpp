@@ -298,13 +298,13 @@ void Explainer::judge_large(const Comparison& comparison, std::size_t row, const
     model.nearest = false;
     return std::pair(model, fit_rounding(bench, device, model));
   };
-  const auto part = part_of_call({op_, call_, benchmark_options_, variations_.elements(), variations_.additions()},
-                                 bench, judged.fit, [&](const Evaluation& evaluation) -> std::optional<Tensor> {
-                                   const std::vector<Value> values = select(evaluation);
-                                   const Tensor* tensor =
-                                       values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
-                                   return tensor == nullptr ? std::nullopt : std::optional(*tensor);
-                                 });
+  const auto part = part_of_call(
+      {op_, call_, benchmark_options_, variations_.elements(), variations_.additions(), device}, bench, judged.fit,
+      [&](const Evaluation& evaluation) -> std::optional<Tensor> {
+        const std::vector<Value> values = select(evaluation);
+        const Tensor* tensor = values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
+        return tensor == nullptr ? std::nullopt : std::optional(*tensor);
+      });
   if (!part) {
     if (op_.traits().multiply_adds != nullptr && grant_operands(comparison, row, judged)) return;
     if (comparison.rows[row].status == Status::pass) std::tie(judged.model, judged.fit) = grant_slack();

@@ -51,6 +51,22 @@ TEST(LargeCalls, TermsThatCancelAreMeasured) {
   EXPECT_TRUE(gradient_row(call, gradient).beyond_rounding);
 }
 
+// Far below 0 gelu is next to nothing and all noise, so that thousands of elements are further from explained.
+TEST(LargeCalls, AWrongElementIsFoundBesideSmallOnesThatAreAllNoise) {
+  ApiCall call = call_of("Functional.gelu.0", {{rows, columns}}, {rows, columns}, DType::float32, -60, 60);
+  call.has_backward = false;
+  const auto forward = [&](double error) {
+    const ApiResult result = check(call, [error](DeviceResult& device, int) {
+      Tensor output = device.output.get<Tensor>()->clone();
+      output.mutable_data<float>()[columns * 700 + 3] += static_cast<float>(error);
+      device.output = output;
+    });
+    return result.forward_rows.at(0).beyond_rounding;
+  };
+  EXPECT_FALSE(forward(0));
+  EXPECT_TRUE(forward(10));
+}
+
 // One head of attention, whose noise two samples miss at some of its elements.
 TEST(LargeCalls, FewSamplesThatMissNoiseAreNotTheLast) {
   const Dims shape{1, 1, 512, 256};
@@ -86,7 +102,7 @@ class Parts : public ::testing::Test {
     fit.is_beyond[static_cast<std::size_t>(element)] = true;
     fit.shares_beyond = {2};
     // As if it were 64 times as large as what is computed again.
-    return part_of_call({op, call, benchmark, additions > 0 ? 0 : 0x1p24, additions}, bench, fit, row);
+    return part_of_call({op, call, benchmark, additions > 0 ? 0 : 0x1p24, additions, {}}, bench, fit, row);
   }
 };
 
