@@ -120,4 +120,19 @@ Geometry adaptive_windows(const Tensor& x, const std::vector<std::optional<std::
   return geometry;
 }
 
+std::int64_t most_windows(const Geometry& geometry) {
+  std::int64_t most = 1;
+  for (const auto& axis : geometry.axes) {
+    std::int64_t of_axis = 1;
+    std::size_t first = 0;
+    // Windows begin and end one after the other.
+    for (std::size_t last = 0; last < axis.windows.size(); ++last) {
+      while (first < last && axis.windows[first].stop <= axis.windows[last].start) ++first;
+      of_axis = std::max(of_axis, static_cast<std::int64_t>(last - first + 1));
+    }
+    most *= of_axis;
+  }
+  return most;
+}
+
 }  // namespace msrun

@@ -79,4 +79,7 @@ void for_each_run(const Geometry& geometry, const Window& d, const Window& h, co
   }
 }
 
+// The windows that an element of the input lies in, at most.
+std::int64_t most_windows(const Geometry& geometry);
+
 }  // namespace msrun

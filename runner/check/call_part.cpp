@@ -20,6 +20,8 @@ constexpr double most_elements = 0x1p18;
 constexpr double most_additions = 3e7;
 // So many times as much where arguments are shared by all places, or the axis is coarse.
 constexpr double most_times = 4;
+// Of one head of one sample, which nothing smaller stands for, as many additions as are still computed a few times.
+constexpr double most_additions_of_a_head = 3e9;
 
 // Which tensors are at the places, and how gradients of the outputs follow.
 struct Cut {
@@ -48,8 +50,25 @@ std::vector<float> worst_shares(const Tensor& bench, const RoundingFit& fit, std
   return worst;
 }
 
-// The worst indices of the axis, and as many evenly spread ones.
-std::vector<std::int64_t> places_of(const std::vector<float>& worst, std::int64_t count) {
+// By index of the axis the largest difference of the device's elements from the benchmark's; NaN counts as none.
+std::vector<float> largest_errors(const Tensor& bench, const Tensor& device, std::int64_t axis) {
+  std::vector<float> largest(static_cast<std::size_t>(bench.size(axis)));
+  if (!device.defined() || device.shape() != bench.shape()) return largest;
+  std::int64_t inner = 1;
+  for (std::int64_t i = axis + 1; i < bench.rank(); ++i) inner *= bench.size(i);
+  const Tensor exact = bench.to(DType::float64).contiguous();
+  const Tensor actual = device.to(DType::float64).contiguous();
+  for (std::int64_t i = 0; i < exact.numel(); ++i) {
+    float& at = largest[static_cast<std::size_t>(i / inner % bench.size(axis))];
+    at = std::max(at, static_cast<float>(std::abs(actual.data<double>()[i] - exact.data<double>()[i])));
+  }
+  return largest;
+}
+
+// The indices of the axis that are worst by share, as many evenly spread ones, and among these the largest errors:
+// where results next to zero are all noise, the share of one that is wrong and not small is no longer among the worst.
+std::vector<std::int64_t> places_of(const std::vector<float>& worst, std::int64_t count,
+                                    const std::vector<float>& errors = {}) {
   const auto size = static_cast<std::int64_t>(worst.size());
   std::vector<std::int64_t> open;
   for (std::int64_t i = 0; i < size; ++i) {
@@ -60,10 +79,33 @@ std::vector<std::int64_t> places_of(const std::vector<float>& worst, std::int64_
     return std::pair(-worst[static_cast<std::size_t>(a)], a) < std::pair(-worst[static_cast<std::size_t>(b)], b);
   });
   std::set<std::int64_t> places(open.begin(), open.begin() + shown);
+  std::vector<std::int64_t> by_error;
+  for (std::int64_t i = 0; i < std::ssize(errors); ++i) by_error.push_back(i);
+  std::ranges::stable_sort(by_error, [&](std::int64_t a, std::int64_t b) {
+    return errors[static_cast<std::size_t>(a)] > errors[static_cast<std::size_t>(b)];
+  });
+  places.insert(by_error.begin(), by_error.begin() + std::min<std::ptrdiff_t>(count / 4, std::ssize(by_error)));
   const std::int64_t others = count - std::ssize(places);
   for (std::int64_t i = 0; i < others; ++i) places.insert(i * size / others);
   for (std::int64_t i = 0; std::ssize(places) < count; ++i) places.insert(i);
   return {places.begin(), places.end()};
+}
+
+// What a fit says of one place of the first axis.
+RoundingFit fit_of_sample(const RoundingFit& fit, std::int64_t size, std::int64_t sample) {
+  RoundingFit part;
+  const auto first = static_cast<std::size_t>(sample * size);
+  const auto last = static_cast<std::size_t>((sample + 1) * size);
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < std::min(last, fit.is_beyond.size()); ++i) {
+    if (i >= first) part.is_beyond.push_back(fit.is_beyond[i]);
+    if (!fit.is_beyond[i]) continue;
+    if (i >= first) part.shares_beyond.push_back(fit.shares_beyond[number]);
+    ++number;
+  }
+  for (std::size_t i = first; i < std::min(last, fit.is_misrounded.size()); ++i)
+    part.is_misrounded.push_back(fit.is_misrounded[i]);
+  return part;
 }
 
 Tensor halved(const Tensor& tensor, int times) {
@@ -113,23 +155,28 @@ bool agree(const Tensor& part, const Tensor& whole) {
 
 class Trial {
  public:
-  Trial(const WholeCall& whole, const Tensor& bench, const RoundingFit& fit, const RowOf& row)
-      : whole_(whole), bench_(bench), fit_(fit), row_(row) {}
+  // Of one place of an axis at most so many additions.
+  Trial(const WholeCall& whole, const Tensor& bench, const RoundingFit& fit, const RowOf& row,
+        double most_additions_of_place = most_times * most_additions)
+      : whole_(whole), bench_(bench), fit_(fit), row_(row), most_additions_of_place_(most_additions_of_place) {}
 
   std::optional<CallPart> at(std::int64_t axis) const {
     const std::int64_t size = bench_.size(axis);
     const double share = std::min(most_elements / whole_.elements, most_additions / std::max(whole_.additions, 1.0));
     // A single place may be somewhat more than that.
-    const double places_within = share * static_cast<double>(size);
-    const auto count = static_cast<std::int64_t>(places_within * most_times >= 1 ? std::max(places_within, 1.0) : 0);
-    if (count < 1 || count >= size) return std::nullopt;
+    const auto places = static_cast<double>(size);
+    if (whole_.elements > most_times * most_elements * places || whole_.additions > most_additions_of_place_ * places)
+      return std::nullopt;
+    const auto count = static_cast<std::int64_t>(std::max(share * places, 1.0));
+    if (count >= size) return std::nullopt;
     const std::vector<float> worst = worst_shares(bench_, fit_, axis);
-    const std::vector<std::int64_t> places = places_of(worst, count);
+    const std::vector<float> errors = largest_errors(bench_, whole_.device, axis);
+    const std::vector<std::int64_t> shown = places_of(worst, count, errors);
     for (const bool lower_ranks : {false, true}) {
-      if (auto part = with(axis, places, {.lower_ranks = lower_ranks && axis == 0})) return part;
+      if (auto part = with(axis, shown, {.lower_ranks = lower_ranks && axis == 0})) return part;
     }
     if (axis > 0) {
-      if (auto part = with(axis, places, {.vectors = true})) return part;
+      if (auto part = with(axis, shown, {.vectors = true})) return part;
     }
     // The gradient of a mean is in proportion to the number of its terms; by powers of two nothing is rounded.
     int halvings = 0;
@@ -139,7 +186,7 @@ class Trial {
       ++halvings;
     }
     if (exact > count) return std::nullopt;
-    return with(axis, places_of(worst, exact), {.lower_ranks = axis == 0, .halvings = halvings});
+    return with(axis, places_of(worst, exact, errors), {.lower_ranks = axis == 0, .halvings = halvings});
   }
 
  private:
@@ -165,11 +212,35 @@ class Trial {
   const Tensor& bench_;
   const RoundingFit& fit_;
   const RowOf& row_;
+  double most_additions_of_place_;
 };
+
+// Heads of the sample of the batch that has the element furthest from explained.
+std::optional<CallPart> heads_of_sample(const WholeCall& whole, const Tensor& bench, const RoundingFit& fit,
+                                        const RowOf& row) {
+  constexpr std::int64_t fewest_axes = 3;  // samples, heads and what they are made of
+  if (bench.rank() < fewest_axes || bench.size(0) < 1) return std::nullopt;
+  const std::int64_t samples = bench.size(0);
+  const std::int64_t sample = places_of(worst_shares(bench, fit, 0), 1).front();
+  const MaterialisedCall call = cut_call(whole.call, {}, bench.rank(), samples, 0, {sample});
+  const WholeCall of_sample{whole.op,
+                            call,
+                            whole.benchmark,
+                            floating_elements(call),
+                            whole.additions / static_cast<double>(samples),
+                            whole.device.defined() ? at_places(whole.device, 0, {sample}) : Tensor()};
+  const Tensor bench_of_sample = at_places(bench, 0, {sample});
+  const RoundingFit fit_of = fit_of_sample(fit, bench_of_sample.numel(), sample);
+  std::optional<CallPart> part = Trial(of_sample, bench_of_sample, fit_of, row, most_additions_of_a_head).at(1);
+  if (part) part->sample = sample;
+  return part;
+}
 
 }  // namespace
 
-Tensor CallPart::of(const Tensor& whole) const { return at_places(whole, axis, places); }
+Tensor CallPart::of(const Tensor& whole) const {
+  return at_places(sample ? at_places(whole, 0, {*sample}) : whole, axis, places);
+}
 
 std::optional<CallPart> part_of_call(const WholeCall& whole, const Tensor& bench, const RoundingFit& fit,
                                      const RowOf& row) {
@@ -181,7 +252,7 @@ std::optional<CallPart> part_of_call(const WholeCall& whole, const Tensor& bench
   for (std::int64_t axis = 0; axis < bench.rank(); ++axis) {
     if (auto part = trial.at(axis)) return part;
   }
-  return std::nullopt;
+  return heads_of_sample(whole, bench, fit, row);
 }
 
 }  // namespace msrun

@@ -18,6 +18,9 @@ struct CallPart {
   Evaluation bench;
   std::int64_t axis = 0;             // of the compared tensor
   std::vector<std::int64_t> places;  // rising
+  // Of the first axis, if it is the second that the places are of: one sample of a batch is too large, as it is of
+  // attention, but its heads do not mix either. Nothing: all samples.
+  std::optional<std::int64_t> sample;
 
   // What the part has of a tensor of the whole call that is shaped like the compared one.
   Tensor of(const Tensor& whole) const;
@@ -29,6 +32,7 @@ struct WholeCall {
   const EvaluationOptions& benchmark;  // how its benchmark was computed
   double elements = 0;                 // of its floating inputs
   double additions = 0;                // behind its results
+  Tensor device = {};                  // what the device has for the compared tensor; undefined: not known
 };
 
 // The part that shows the elements of a compared tensor that a fit leaves unexplained, the worst first, and others

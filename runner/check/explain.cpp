@@ -27,6 +27,8 @@ constexpr std::size_t most_samples = 16;
 constexpr std::size_t first_noise_samples = 2;
 constexpr std::size_t most_noise_samples = 8;
 constexpr std::size_t noise_samples_of_large_calls = 2;
+// The noise of a few among many elements may be so much smaller, by chance, in all of these samples.
+constexpr double missed_at_most = 16;
 // So many times beyond what few samples explain, more of them would change nothing: unless it is at most one in eight
 // elements, whose noise these may have missed.
 constexpr double hopeless_share = 100;
@@ -237,7 +239,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   if (sound && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel())) model.with_stored = std::move(*sound);
   const auto explains = [&](const Tensor& noise, const char* what) {
     if (!noise.defined() || !errs_like(bench, device, noise, times_of_noise)) return false;
-    model.noise = noise;
+    model.noise = noise_of_many(noise, bench, dtype);
     RoundingFit fit = fit_rounding(bench, device, model);
     if (wide_sums && !rounds_once_ && fit.beyond > 0 && fit.beyond <= most_outliers(judged.count)) {
       model.noise = noise_of_outliers(noise, bench, dtype);
@@ -297,13 +299,13 @@ void Explainer::judge_large(const Comparison& comparison, std::size_t row, const
     model.nearest = false;
     return std::pair(model, fit_rounding(bench, device, model));
   };
-  const auto part = part_of_call({op_, call_, benchmark_options_, variations_.elements(), variations_.additions()},
-                                 bench, judged.fit, [&](const Evaluation& evaluation) -> std::optional<Tensor> {
-                                   const std::vector<Value> values = select(evaluation);
-                                   const Tensor* tensor =
-                                       values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
-                                   return tensor == nullptr ? std::nullopt : std::optional(*tensor);
-                                 });
+  const auto part = part_of_call(
+      {op_, call_, benchmark_options_, variations_.elements(), variations_.additions(), device}, bench, judged.fit,
+      [&](const Evaluation& evaluation) -> std::optional<Tensor> {
+        const std::vector<Value> values = select(evaluation);
+        const Tensor* tensor = values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
+        return tensor == nullptr ? std::nullopt : std::optional(*tensor);
+      });
   if (!part) {
     if (op_.traits().multiply_adds != nullptr && grant_operands(comparison, row, judged)) return;
     if (comparison.rows[row].status == Status::pass) std::tie(judged.model, judged.fit) = grant_slack();
@@ -347,6 +349,12 @@ bool Explainer::judge_few_times(const Comparison& comparison, std::size_t row, c
   const Variations::FewTimes few(variations_);
   if (!few.allows()) return grant_half_steps(comparison, row, judged);
   if (measure_noise(comparison, row, select, noise_samples_of_large_calls, true, judged)) return true;
+  const bool may_be_missed =
+      judged.fit.beyond * few_of_elements <= judged.count && judged.fit.max_share <= missed_at_most;
+  if (may_be_missed && variations_.has_room_for_samples() &&
+      measure_noise(comparison, row, select, most_noise_samples, true, judged)) {
+    return true;
+  }
   if (never_rounds_on_the_way(comparison, row, select, judged)) return false;
   return rounds_on_the_way(comparison, row, select, noise_samples_of_large_calls, judged);
 }
@@ -402,8 +410,10 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   if (!variations_.is_small()) {
     Judged few_times = judged;
     judge_large(comparison, row, sums, select, judged);
-    if (!judged.is_explained() && judge_few_times(comparison, row, select, few_times)) return few_times;
-    return judged;
+    if (judged.is_explained()) return judged;
+    const bool is_open = !judge_few_times(comparison, row, select, few_times);
+    // Of two that leave it open, the one that knows of noise tells better which elements are wrong.
+    return is_open && few_times.fit.beyond >= judged.fit.beyond ? judged : few_times;
   }
   // Gradients of half types are sums of what is rounded on the way, too.
   const bool ends_at_steps = !comparison.of_gradients || !is_half(device.dtype());

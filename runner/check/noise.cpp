@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "kernels/compare/rounding.h"
+#include "kernels/compare/typical.h"
 #include "kernels/tensor/changed_elements.h"
 
 namespace msrun {
@@ -52,6 +55,22 @@ Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
 
 Tensor steadied(const Tensor& noise) {
   return by_rows(noise, [](double value, double of_row) { return std::sqrt((value * value + of_row * of_row) / 2); });
+}
+
+Tensor noise_of_many(const Tensor& noise, const Tensor& bench, DType dtype) {
+  constexpr std::int64_t few = 4096;
+  const std::int64_t count = noise.numel();
+  const Tensor exact = bench.to(DType::float64).contiguous();
+  const auto place = [&](std::int64_t i) { return unit_in_last_place(dtype, exact.data<double>()[i]); };
+  std::vector<double> in_places;
+  for (std::int64_t i = 0; i < count; i += std::max<std::int64_t>(count / few, 1))
+    in_places.push_back(noise.data<double>()[i] / place(i));
+  const double of_storing = 1 / std::sqrt(12.0);
+  const double least = std::min(median(finite_magnitudes(std::move(in_places))), of_storing);
+  const double times = std::sqrt(std::log(static_cast<double>(std::max(count, few))) / std::log(few));
+  return changed_elements(noise, [&](double value, std::int64_t i) {
+    return times * (std::isfinite(exact.data<double>()[i]) ? std::max(value, least * place(i)) : value);
+  });
 }
 
 Tensor noise_of_unmeasured_steps(const Tensor& bench, DType dtype) {

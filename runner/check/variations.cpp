@@ -225,7 +225,9 @@ double Variations::elements() const { return floating_elements(call_); }
 
 double Variations::additions() const { return std::max(bench_.output_sums.additions, bench_.gradient_sums.additions); }
 
-bool Variations::is_small() const { return additions() <= most_additions && elements() <= most_elements; }
+bool Variations::is_small() const { return additions() <= most_additions && has_room_for_samples(); }
+
+bool Variations::has_room_for_samples() const { return elements() <= most_elements; }
 
 const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t samples) {
   if (!is_small() || unchangeable_) return changed_;

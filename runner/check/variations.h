@@ -45,6 +45,9 @@ class Variations {
     Variations& variations_;
   };
 
+  // Whether its inputs leave memory for as many results as are kept of a small call.
+  bool has_room_for_samples() const;
+
   bool counts_few_times() const { return few_times_; }
 
   // Whether it is so small that computing it many times costs next to nothing.

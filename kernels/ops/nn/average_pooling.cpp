@@ -138,22 +138,6 @@ Tensor average_forward(const Tensor& input, const Average& average, Accumulator 
   return y.to(input.dtype());
 }
 
-// The windows that an element of the input lies in, at most.
-std::int64_t most_windows(const Geometry& geometry) {
-  std::int64_t most = 1;
-  for (const auto& axis : geometry.axes) {
-    std::int64_t of_axis = 1;
-    std::size_t first = 0;
-    // Windows begin and end one after the other.
-    for (std::size_t last = 0; last < axis.windows.size(); ++last) {
-      while (first < last && axis.windows[first].stop <= axis.windows[last].start) ++first;
-      of_axis = std::max(of_axis, static_cast<std::int64_t>(last - first + 1));
-    }
-    most *= of_axis;
-  }
-  return most;
-}
-
 Tensor average_backward(const Tensor& gradient, const Average& average, const Dims& input_shape,
                         Accumulator accumulator) {
   const Geometry& geometry = average.geometry;

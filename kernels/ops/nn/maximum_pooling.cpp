@@ -13,6 +13,7 @@
 #include "kernels/numeric/pooling_runs.h"
 #include "kernels/numeric/pooling_windows.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/nn/pooling_options.h"
@@ -158,12 +159,15 @@ Maximum maximum_pool(const Var& input, const Geometry& geometry) {
   }
   if (Choices* choices = noted_choices()) choices->windows = WindowPicks{geometry, index, {}};
   Tape& tape = input.tape();
-  return {tape.record(y.to(input.dtype()), {{input,
-                                             [index, shape = input.shape(), planes = geometry.planes,
-                                              accumulator = tape.arithmetic().summation.accumulator](const Tensor& g) {
-                                               note_gradient_of(index, g);
-                                               return scatter_planes(g, index, shape, planes, accumulator);
-                                             }}}),
+  return {tape.record(y.to(input.dtype()),
+                      {{input,
+                        [index, shape = input.shape(), planes = geometry.planes, windows = most_windows(geometry),
+                         accumulator = tape.arithmetic().summation.accumulator](const Tensor& g) {
+                          note_gradient_of(index, g);
+                          // An element may be the largest of all windows that it lies in.
+                          note_sums(windows, element_count(shape));
+                          return scatter_planes(g, index, shape, planes, accumulator);
+                        }}}),
           tape.constant(index)};
 }
 

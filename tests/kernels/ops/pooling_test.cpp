@@ -160,7 +160,7 @@ TEST(AvgPool, LongRunsAndHalf) {
                        .to(DType::float16)));
 }
 
-TEST(AvgPool, GradientsAreSumsOverWindows) {
+TEST(Pool, GradientsAreSumsOverWindows) {
   const auto terms = [](const char* api, const List& args, const Dict& kwargs = {}) {
     const SumRecorder sums;
     gradients("Functional", api, args, kwargs);
@@ -171,6 +171,9 @@ TEST(AvgPool, GradientsAreSumsOverWindows) {
   EXPECT_EQ(terms("avg_pool1d", {x, i(3), i(2)}), 2);
   EXPECT_EQ(terms("avg_pool1d", {x, i(3), i(1)}), 3);
   EXPECT_EQ(terms("adaptive_avg_pool2d", {uniform({2, 9, 8}, 0, 1, 1), i(4)}), 2);
+  // An element may be the largest of each of its windows.
+  EXPECT_EQ(terms("max_pool1d", {x, i(3), i(3)}), 1);
+  EXPECT_EQ(terms("max_pool2d", {uniform({2, 9, 8}, 0, 1, 1), i(3), i(2)}), 4);
   // As many elements as are copies of the one at the end.
   EXPECT_EQ(terms("pad", {x, List{i(4), i(1)}}, {{"mode", std::string("replicate")}}), 5);
   EXPECT_EQ(terms("pad", {x, List{i(4), i(1)}}), 1);

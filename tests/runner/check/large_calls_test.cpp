@@ -51,10 +51,42 @@ TEST(LargeCalls, TermsThatCancelAreMeasured) {
   EXPECT_TRUE(gradient_row(call, gradient).beyond_rounding);
 }
 
+// Far below 0 gelu is next to nothing and all noise, so that thousands of elements are further from explained.
+TEST(LargeCalls, AWrongElementIsFoundBesideSmallOnesThatAreAllNoise) {
+  ApiCall call = call_of("Functional.gelu.0", {{rows, columns}}, {rows, columns}, DType::float32, -60, 60);
+  call.has_backward = false;
+  const auto forward = [&](double error) {
+    const ApiResult result = check(call, [error](DeviceResult& device, int) {
+      Tensor output = device.output.get<Tensor>()->clone();
+      output.mutable_data<float>()[columns * 700 + 3] += static_cast<float>(error);
+      device.output = output;
+    });
+    return result.forward_rows.at(0).beyond_rounding;
+  };
+  EXPECT_FALSE(forward(0));
+  EXPECT_TRUE(forward(10));
+}
+
+// One head of attention, whose noise two samples miss at some of its elements.
+TEST(LargeCalls, FewSamplesThatMissNoiseAreNotTheLast) {
+  const Dims shape{1, 1, 512, 256};
+  ApiCall call =
+      call_of("Functional.scaled_dot_product_attention.0", {shape, shape, shape}, shape, DType::float32, -8, 8);
+  for (const std::size_t constant : {1, 2}) {
+    auto spec = std::make_shared<TensorSpec>(**call.args[constant].get<std::shared_ptr<const TensorSpec>>());
+    spec->requires_grad = false;
+    call.args[constant] = std::shared_ptr<const TensorSpec>(std::move(spec));
+  }
+  const ApiResult sound = check(call, {});
+  ASSERT_FALSE(sound.backward_rows.empty()) << sound.message;
+  EXPECT_FALSE(sound.backward_rows.front().beyond_rounding) << sound.backward_rows.front().message;
+}
+
 class Parts : public ::testing::Test {
  protected:
   // The part of the call that shows this element of its output, or of its gradient.
-  static std::optional<CallPart> part_of(const ApiCall& recorded, std::int64_t element, bool of_gradient) {
+  static std::optional<CallPart> part_of(const ApiCall& recorded, std::int64_t element, bool of_gradient,
+                                         double additions = 0) {
     const MaterialisedCall call = materialise(recorded, {});
     const Operator& op = *find_operator(call.parts.type, call.parts.api);
     EvaluationOptions benchmark;
@@ -70,7 +102,7 @@ class Parts : public ::testing::Test {
     fit.is_beyond[static_cast<std::size_t>(element)] = true;
     fit.shares_beyond = {2};
     // As if it were 64 times as large as what is computed again.
-    return part_of_call({op, call, benchmark, 0x1p24, 0}, bench, fit, row);
+    return part_of_call({op, call, benchmark, additions > 0 ? 0 : 0x1p24, additions, {}}, bench, fit, row);
   }
 };
 
@@ -120,6 +152,25 @@ TEST_F(Parts, MayBeOnePlaceOfACoarseAxis) {
   const auto part = part_of(softmax, 8 * 21, false);
   ASSERT_TRUE(part);
   EXPECT_EQ(part->places, (std::vector<std::int64_t>{21}));
+}
+
+// Of attention a whole sample may be too much, and queries and keys are mixed.
+TEST_F(Parts, AreHeadsOfASampleThatIsTooLarge) {
+  const Dims shape{2, 3, 8, 4};
+  const ApiCall attention = call_of("Functional.scaled_dot_product_attention.0", {shape, shape, shape}, shape);
+  const std::int64_t element = (3 + 2) * 32 + 5;
+  const auto part = part_of(attention, element, true, 6e9);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->sample, 1);
+  EXPECT_EQ(part->axis, 1);
+  EXPECT_EQ(part->places, std::vector<std::int64_t>{2});
+  Tensor whole = Tensor::zeros(DType::float32, shape);
+  whole.mutable_data<float>()[element] = 7;
+  const Tensor of_part = part->of(whole);
+  EXPECT_EQ(of_part.shape(), (Dims{1, 1, 8, 4}));
+  EXPECT_EQ(of_part.item(5), 7);
+  // A head that is dearer than what is computed a few times.
+  EXPECT_FALSE(part_of(attention, element, true, 2.4e10));
 }
 
 TEST_F(Parts, GradientsOfMeansAreScaled) {

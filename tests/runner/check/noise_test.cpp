@@ -41,6 +41,30 @@ TEST(NoiseOfFewSamples, IsNowhereFarBelowThatOfItsRow) {
   EXPECT_DOUBLE_EQ(noise.item(3), 5);
 }
 
+TEST(NoiseOfManyElements, GrowsWithTheLargestOfThem) {
+  const Tensor few = Tensor::full(DType::float64, Dims{4096}, 2.0);
+  EXPECT_DOUBLE_EQ(noise_of_many(few, few, DType::bfloat16).item(4095), 2);
+  const Tensor many = Tensor::full(DType::float64, Dims{1 << 18}, 2.0);
+  EXPECT_DOUBLE_EQ(noise_of_many(many, many, DType::bfloat16).item(7), 2 * std::sqrt(18.0 / 12.0));
+}
+
+// A place of bfloat16 at 1 is 2^-7.
+TEST(NoiseOfManyElements, IsThatOfMostWhereChanceLeavesNone) {
+  const Tensor bench = two_rows({1, 1, 1, 4});
+  const Tensor noise = noise_of_many(two_rows({0x1p-10, 0x1p-10, 0x1p-9, 0}), bench, DType::bfloat16);
+  EXPECT_DOUBLE_EQ(noise.item(0), 0x1p-10);
+  EXPECT_DOUBLE_EQ(noise.item(2), 0x1p-9);
+  EXPECT_DOUBLE_EQ(noise.item(3), 0x1p-8);
+  // What errs by many places gives the others no more than one step.
+  const Tensor large = noise_of_many(two_rows({1, 1, 1, 0}), bench, DType::bfloat16);
+  EXPECT_DOUBLE_EQ(large.item(2), 1);
+  EXPECT_DOUBLE_EQ(large.item(3), 0x1p-5 / std::sqrt(12.0));
+  // Most elements have none.
+  const Tensor single = noise_of_many(two_rows({1, 0, 0, 0}), bench, DType::bfloat16);
+  EXPECT_DOUBLE_EQ(single.item(0), 1);
+  EXPECT_DOUBLE_EQ(single.item(3), 0);
+}
+
 TEST(UnmeasuredSteps, ErrByHalfAUnitOfRoundingOfTheirRow) {
   const Tensor noise = noise_of_unmeasured_steps(
       two_rows({3, -4, std::numeric_limits<double>::infinity(), 1}).to(DType::float32), DType::bfloat16);
