@@ -404,8 +404,9 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
     if (!judged.is_explained() && judge_few_times(comparison, row, select, few_times)) return few_times;
     return judged;
   }
-  // Gradients of half types are sums of what is rounded on the way, too.
-  const bool ends_at_steps = !comparison.of_gradients || !is_half(device.dtype());
+  // Gradients of half types are sums of what is rounded on the way, too, but for those of one element at a kink.
+  const bool at_a_kink = op_.traits().gradient_steps == Steps::at_a_kink;
+  const bool ends_at_steps = !comparison.of_gradients || !is_half(device.dtype()) || at_a_kink;
   if (judge_steps(comparison, row, select, judged) && (ends_at_steps || judged.is_explained())) return judged;
   if (measure(comparison, row, select, first_samples, judged)) return judged;
   if (rounds_operands(comparison, row, select, judged)) return judged;
