@@ -191,6 +191,9 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
   Tensor noise =
       noise_beside({.rough = rough, .in_float32 = in_float32}, comparison, row, select, samples, judged.model.lost);
   if (in_float32) noise = combined_noise(noise, noise, 0, epsilon(DType::float64) / epsilon(DType::float32));
+  // In its own dtypes a call of float64 and float32 tensors rounds to float32 what it makes of these alone.
+  if (in_float32 && rough)
+    noise = larger_noise(noise, noise_beside({.rough = true}, comparison, row, select, samples, judged.model.lost));
   // The float32 in which half types are computed, as their benchmark is, errs as seen from float64 alone.
   if (rough && is_half(device.dtype())) {
     const Tensor of_float32 =
