@@ -260,6 +260,44 @@ TEST(SoundDevices, MayTakeTheLogarithmOfASumNextToOne) {
   expect_fault(call, off_by(1e-13));
 }
 
+// |x|^2 and y^2, of which the gradient of a norm of order 3 is the quotient, are beyond the range of float16 here.
+TEST(SoundDevices, MayLoseTheGradientOfANormWhosePowersOverflow) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto all = [](double value) {
+    return [value](DeviceResult& result, int) {
+      set_elements(result.gradients.front(), [&](double, std::int64_t) { return value; });
+    };
+  };
+  for (const DType dtype : {DType::float16, DType::float32}) {
+    const auto norms = [dtype](double size) {
+      ApiCall call = call_of("Functional.pairwise_distance.0", {{2, 6}, {2, 6}}, {2}, dtype, size, size);
+      auto other = std::make_shared<TensorSpec>(**call.args[1].get<std::shared_ptr<const TensorSpec>>());
+      other->min = other->max = -size;
+      call.args[1] = std::shared_ptr<const TensorSpec>(std::move(other));
+      call.kwargs = {{"p", 3.0}};
+      return call;
+    };
+    const bool narrow = dtype == DType::float16;
+    EXPECT_EQ(is_suspicious(check(norms(400), all(nan))), !narrow);
+    expect_fault(norms(400), all(inf));
+    expect_fault(norms(400), all(-1));
+    expect_fault(norms(4), all(nan));
+    ApiCall capped = call_of("Torch.renorm.0", {{2, 6}}, {2, 6}, dtype, 400, 500);
+    capped.args = {capped.args.front(), 3.0, std::int64_t{0}, 10.0};
+    std::int64_t infinite = 0;
+    expect_sound(capped, [&](DeviceResult& result, int) {
+      set_elements(result.gradients.front(), [&](double value, std::int64_t) {
+        infinite += std::isinf(value) ? 1 : 0;
+        return value;
+      });
+    });
+    EXPECT_EQ(infinite > 0, narrow);
+    capped.args[0] = call_of("Torch.renorm.0", {{2, 6}}, {2, 6}, dtype, 4, 5).args.front();
+    expect_fault(capped, all(inf));
+  }
+}
+
 // g x loses digits below the normal numbers of float32, of which a division by what is small makes many places.
 TEST(SoundDevices, MayMultiplyByAGradientNextToNothingFirst) {
   const float gradient = 3e-40F;
