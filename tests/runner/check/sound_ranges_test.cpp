@@ -246,6 +246,39 @@ TEST(SoundDevices, MayCutSeriesAndConstantsOfFloat64) {
   EXPECT_TRUE(accuses(hardsigmoid, files, sixths(1.0 / 6 + 0x1p-31)));
 }
 
+// 0.7 is a little more than the number of bfloat16 that is nearest to it, and that very number where it is held there.
+TEST(SoundDevices, MayEndALineAtANumberOfTheHalfType) {
+  TensorFiles files;
+  const auto at = [&](double x) {
+    ApiCall call = call_from(files, "Functional.hardtanh.0", DType::bfloat16, x, 0);
+    call.kwargs = {{"min_val", -0.7}, {"max_val", 0.7}};
+    return call;
+  };
+  const auto fifth = [](double slope) {
+    return [slope](DeviceResult& result, int) {
+      set_elements(result.gradients.front(), [&](double value, std::int64_t i) { return i == 5 ? slope : value; });
+    };
+  };
+  EXPECT_FALSE(accuses(at(0.69921875), files, fifth(0)));
+  EXPECT_FALSE(accuses(at(0.69921875), files, fifth(1)));
+  EXPECT_TRUE(accuses(at(0.69921875), files, fifth(0.5)));
+  EXPECT_TRUE(accuses(at(0.6953125), files, fifth(0)));
+  // Of the other end, which the half type holds, the other side is right in the same call.
+  ApiCall both = at(0.69921875);
+  both.kwargs = {{"min_val", -1.0}, {"max_val", 0.7}};
+  both.args = {files.file(of(DType::bfloat16, {4}, {-1, 0.69921875, -1, 0.69921875}))};
+  both.grad_inputs = {files.file(of(DType::bfloat16, {4}, {1, 1, 1, 1}), false)};
+  const auto turned = [](double other) {
+    return [other](DeviceResult& result, int) {
+      set_elements(result.gradients.front(), [&](double value, std::int64_t i) {
+        return i == 2 ? other : i == 3 ? 0 : value;
+      });
+    };
+  };
+  EXPECT_FALSE(accuses(both, files, turned(1)));
+  EXPECT_TRUE(accuses(both, files, turned(0.5)));
+}
+
 // ln(1 + 1e-12): what is left of it in a sum that begins with 1 is four digits.
 TEST(SoundDevices, MayTakeTheLogarithmOfASumNextToOne) {
   const ApiCall call =
