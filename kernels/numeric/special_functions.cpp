@@ -111,6 +111,23 @@ double trigamma_beside_poles(double x, bool in_float32) {
   return pi * pi / (sine * sine);
 }
 
+double trigamma_cut_short(double x) {
+  if (!std::isfinite(x) || (x <= 0 && x == std::floor(x))) return trigamma(x);
+  constexpr double pi = std::numbers::pi;
+  double mirrored = 0;
+  const bool mirror = x < 0.5;
+  if (mirror) {
+    const double sine = std::sin(pi * x);
+    mirrored = pi * pi / (sine * sine);
+    x = 1 - x;
+  }
+  double sum = 0;
+  for (int term = 0; term < 6; ++term, x += 1) sum += 1 / (x * x);
+  const double square = 1 / (x * x);
+  sum += (1 + 1 / (2 * x) + square * (1.0 / 6 - square * (1.0 / 30 - square / 42))) / x;
+  return mirror ? mirrored - sum : sum;
+}
+
 double hurwitz_zeta(double s, double q) {
   if (std::isnan(q)) return q;
   if (q > 0) return std::isinf(q) ? 0 : positive_zeta(s, q);

@@ -17,6 +17,8 @@ double trigamma(double x);
 // As torch has it: at the poles below 0 a number, because the sine of a multiple of pi that is rounded, to float32 or
 // to float64, is not 0.
 double trigamma_beside_poles(double x, bool in_float32);
+// As frameworks have it in float64, too: by a series that is cut for float32, which leaves some 2e-9.
+double trigamma_cut_short(double x);
 
 // Derivative n of digamma, n >= 0.
 double polygamma(std::int64_t n, double x);

@@ -44,6 +44,12 @@ Tensor combined_noise(const Tensor& first, const Tensor& second, double times_fi
   return both;
 }
 
+Tensor larger_noise(const Tensor& first, const Tensor& second) {
+  if (!first.defined() || !second.defined()) return {};
+  return changed_elements(first,
+                          [&](double value, std::int64_t i) { return std::max(value, second.data<double>()[i]); });
+}
+
 Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
   if (!noise.defined() || !spread.defined()) return noise;
   const double of_rounding = epsilon(dtype) / std::sqrt(12.0);

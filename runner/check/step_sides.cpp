@@ -22,6 +22,8 @@ constexpr double exactly_of_half = 0x1p-20;
 // subtracted: together they reach over an integer as soon as the next one is as near.
 constexpr double one_stored = 1;
 constexpr double two_stored = 4;
+// Of float64 at a kink: a few places, as what lies beside it is as exact as the other side's slope.
+constexpr double beside_a_kink = 0x1p-51;
 // How much steeper than at the smaller change a function that has no step may be.
 constexpr double most_slope = 4;
 
@@ -82,7 +84,8 @@ std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCal
   const double exact_change = bench.dtype() == DType::float64 ? exactly : exactly_of_half;
   // Relative changes of each argument; those of two add up in a quotient.
   const double roundoff = epsilon(device.dtype()) / (floating_arguments(call) > 1 ? 4 : 2);
-  const double within = stored ? std::max(one_stored * roundoff, within_rounding) : within_rounding;
+  const double least = kink && device.dtype() == DType::float64 ? beside_a_kink : within_rounding;
+  const double within = stored ? std::max(one_stored * roundoff, within_rounding) : least;
   const bool twice = stored && steps == Steps::of_stored_difference;
   // How far the next integer is at most where two roundings reach it.
   const double reach = twice ? two_stored * epsilon(device.dtype()) / 2 : 0;
@@ -90,7 +93,7 @@ std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCal
   std::vector<Tensor> farther;
   std::vector<Tensor> exact;
   try {
-    near = moved(op, call, benchmark, within, row, !stored);
+    near = moved(op, call, benchmark, within, row, !stored && !kink);
     for (double times = 2 * one_stored; twice && times <= two_stored; times += one_stored) {
       std::ranges::move(moved(op, call, benchmark, times * roundoff, row, !stored), std::back_inserter(farther));
     }
@@ -142,7 +145,7 @@ std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCal
 std::optional<StepSides> nearest_parameters(const Operator& op, const MaterialisedCall& call,
                                             const EvaluationOptions& benchmark, const Tensor& bench,
                                             const Tensor& device, const RowOf& row) {
-  if (!is_half(device.dtype()) || benchmark.forgets_dtypes) return std::nullopt;
+  if (device.dtype() == DType::float32 || benchmark.forgets_dtypes) return std::nullopt;
   EvaluationOptions options = benchmark;
   options.narrow_parameters = true;
   std::optional<Tensor> narrow;

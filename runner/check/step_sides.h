@@ -33,8 +33,9 @@ std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCal
                                        const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
                                        const RowOf& row, Steps steps);
 
-// Kernels hold a number that they take as a parameter, a threshold, in a half type or in float32. Of an element for
-// which that decides the benchmark gets the side that is nearer to the device's. Nothing if none is on the other side.
+// Kernels hold a number that they take as a parameter, a threshold, in a half type or in float32, and those of float64
+// a constant in float32 or float64. Of an element for which that decides the benchmark gets the side that is nearer to
+// the device's. Nothing if none is on the other side.
 std::optional<StepSides> nearest_parameters(const Operator& op, const MaterialisedCall& call,
                                             const EvaluationOptions& benchmark, const Tensor& bench,
                                             const Tensor& device, const RowOf& row);

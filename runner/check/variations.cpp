@@ -296,8 +296,16 @@ std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const T
                                                     Steps steps) const {
   if (!is_small()) return std::nullopt;
   std::optional<StepSides> sides = nearest_sides(op_, call_, benchmark_options_, bench, device, row, steps);
-  if (sides || !bench_.takes_parameters) return sides;
-  return nearest_parameters(op_, call_, benchmark_options_, bench, device, row);
+  if (!bench_.takes_parameters) return sides;
+  // A number that a half type rounds may be where a kink is.
+  std::optional<StepSides> of_parameters =
+      nearest_parameters(op_, call_, benchmark_options_, sides ? sides->bench.to(bench.dtype()) : bench, device, row);
+  if (!of_parameters) return sides;
+  if (sides) {
+    of_parameters->exchanged += sides->exchanged;
+    of_parameters->spread = std::move(sides->spread);
+  }
+  return of_parameters;
 }
 
 Variations::FewTimes::FewTimes(Variations& variations) : variations_(variations) {

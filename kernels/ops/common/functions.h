@@ -82,7 +82,15 @@ Var mean(const Var& x, const Dims& axes, bool keepdim);
 // log of the sum of exp; an all -inf slice gives -inf with gradient 0.
 Var logsumexp(const Var& x, const Dims& axes, bool keepdim);
 // (sum |x|^p)^(1/p); p may be 0, inf and -inf.
-Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim);
+//
+// Kernels of float16 store the powers that the gradient of a p-norm is a quotient of, which leave its range: those of
+// the elements always, that of the norm unless it is kept in float32.
+struct PowersOfNorm {
+  bool elements_in_float16 = false;
+  bool norm_in_float16 = false;
+};
+Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim, const PowersOfNorm& powers);
+Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim);  // as its dtype has it
 
 // matmul.cpp
 Var matmul(const Var& a, const Var& b);

@@ -27,6 +27,11 @@ double as_parameter(const Var& x, double number) {
   return static_cast<double>(static_cast<float>(number));
 }
 
+double as_constant(const Var& x, double number) {
+  const bool narrow = recorded_dtype(x.dtype()) == DType::float64 && has_narrow_parameters();
+  return narrow ? static_cast<double>(static_cast<float>(number)) : number;
+}
+
 double as_stored(const Var& x, double number) {
   const DType recorded = recorded_dtype(x.dtype());
   return is_floating(recorded) ? Tensor::scalar(DType::float64, number).to(recorded).item() : number;

@@ -20,6 +20,8 @@ std::pair<Var, Var> as_recorded(const Var& a, const Var& b);
 // A number that a kernel takes as a parameter beside x, a threshold or a margin: kernels hold it in float32, of half
 // types some in these.
 double as_parameter(const Var& x, double number);
+// A constant of a formula. Some kernels of float64 hold it in float32, which has_narrow_parameters() says of them.
+double as_constant(const Var& x, double number);
 
 // The eps of an RMS norm of x: where the call gives none, the distance from 1 to the next number of the dtype that x
 // was recorded in.

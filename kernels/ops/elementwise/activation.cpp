@@ -201,6 +201,7 @@ Var hardswish(const Var& x) {
 }
 
 Var hardsigmoid(const Var& x) {
+  const double narrow = as_constant(x, 1.0 / 6);
   return unary(
       x,
       [](auto a) {
@@ -208,7 +209,11 @@ Var hardsigmoid(const Var& x) {
         const T line = a / 6 + T{0.5};
         return line < 0 ? T{0} : line > 1 ? T{1} : line;
       },
-      [](auto a, auto, auto g) { return a > -3 && a < 3 ? g / 6 : decltype(g){0}; });
+      [narrow, exact = narrow == 1.0 / 6](auto a, auto, auto g) {
+        using T = decltype(g);
+        const T inside = exact ? g / 6 : g * static_cast<T>(narrow);
+        return a > -3 && a < 3 ? inside : T{0};
+      });
 }
 
 Var hardshrink(const Var& x, double width) {
@@ -349,10 +354,13 @@ NAMES("relu",
 OP("relu6(Tensor input, bool inplace=False)",
    [](const Bound& args) -> Value { return hardtanh(args.var("input"), 0, 6); });
 NAMES("relu6", "Functional: relu6; Aten: relu6");
+// Kernels have the slope of either side where the straight line ends: that of a clamp is 1 there, that of torch's 0.
+TRAITS("relu6", .gradient_steps = Steps::at_a_kink);
 
 OP("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False)",
    [](const Bound& args) -> Value { return hardtanh(args.var("input"), args.real("min_val"), args.real("max_val")); });
 NAMES("hardtanh", "Functional: hardtanh hardtanh_; Aten: hardtanh hardtanh_");
+TRAITS("hardtanh", .gradient_steps = Steps::at_a_kink);
 
 OP("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False)",
    [](const Bound& args) -> Value { return leaky_relu(args.var("input"), args.real("negative_slope")); });
@@ -418,6 +426,7 @@ TRAITS("hardswish", .gradient_steps = Steps::at_a_kink);
 
 OP("hardsigmoid(Tensor input, bool inplace=False)", unary_operator<hardsigmoid>);
 NAMES("hardsigmoid", "Functional: hardsigmoid; Aten: hardsigmoid hardsigmoid_; MintFunctional: hardsigmoid");
+TRAITS("hardsigmoid", .gradient_steps = Steps::at_a_kink);
 
 OP("hardshrink(Tensor input, float lambd=0.5)",
    [](const Bound& args) -> Value { return hardshrink(args.var("input"), args.real("lambd")); });

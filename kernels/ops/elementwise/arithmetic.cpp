@@ -300,8 +300,11 @@ Var sqrt(const Var& x) {
 Var rsqrt(const Var& x) {
   return complex_unary(
       x, [](auto a) { return quotient(decltype(a){1}, std::sqrt(a)); },
-      [stored = StoredFactor::of_half(x.dtype())](auto, auto y, auto g) {
-        return g * (static_cast<decltype(g)>(-0.5) * conjugate(stored(y * y * y)));
+      // Devices may halve the gradient first, which below the normal numbers costs it half a place.
+      [stored = StoredFactor::of_half(x.dtype()), rough = roughness() != 0](auto, auto y, auto g) {
+        const auto half = static_cast<decltype(g)>(-0.5);
+        const auto cube = conjugate(stored(y * y * y));
+        return rough ? half * g * cube : g * (half * cube);
       });
 }
 

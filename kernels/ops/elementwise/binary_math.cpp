@@ -10,6 +10,7 @@
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/ops/common/own_steps.h"
 #include "kernels/ops/common/stored_factor.h"
 
 namespace msrun {
@@ -17,22 +18,27 @@ namespace {
 
 Var atan2(const Var& a, const Var& b) {
   // What both gradients are multiplied by, the reciprocal of the squares, is stored as the squares are.
-  const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b}))](auto numerator, auto y, auto x) {
+  const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b})), of_a = OwnStep(a),
+                      of_b = OwnStep(b), rough = roughness() != 0](auto numerator, auto y, auto x, auto g) {
     using T = decltype(x);
-    const T squares = stored(y * y + x * x);
-    return stored.holds(squares) && stored.holds(T{1} / squares) ? numerator / squares
-                                                                 : numerator * stored(T{1} / squares);
+    const T squares = stored(of_a(y * y) + of_b(x * x));
+    if (!stored.holds(squares) || !stored.holds(T{1} / squares)) return g * (numerator * stored(T{1} / squares));
+    return rough ? g * numerator * (T{1} / squares) : g * (numerator / squares);
   };
   return float_binary(
       a, b, [](auto y, auto x) { return std::atan2(y, x); },
-      [slope](auto y, auto x, auto, auto g) { return g * slope(x, y, x); },
-      [slope](auto y, auto x, auto, auto g) { return g * slope(-y, y, x); });
+      [slope](auto y, auto x, auto, auto g) { return slope(x, y, x, g); },
+      [slope](auto y, auto x, auto, auto g) { return slope(-y, y, x, g); });
 }
 
+// A product with a gradient that is next to nothing loses its digits below the normal numbers, which a division by what
+// is small as well makes large: devices may multiply first.
 Var hypot(const Var& a, const Var& b) {
+  const auto slope = [rough = roughness() != 0](auto x, auto z, auto g) { return rough ? g * x / z : g * (x / z); };
   return float_binary(
-      a, b, [](auto x, auto y) { return std::hypot(x, y); }, [](auto x, auto, auto z, auto g) { return g * (x / z); },
-      [](auto, auto y, auto z, auto g) { return g * (y / z); });
+      a, b, [](auto x, auto y) { return std::hypot(x, y); },
+      [slope](auto x, auto, auto z, auto g) { return slope(x, z, g); },
+      [slope](auto, auto y, auto z, auto g) { return slope(y, z, g); });
 }
 
 Var xlogy(const Var& a, const Var& b) {

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "kernels/base/error.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/special_functions.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -41,8 +42,10 @@ Var polygamma_of(const Var& x, std::int64_t n) {
   if (n < 0) throw SkipError("polygamma(n, x) does not support negative n.");
   if (n > 1000000) throw SkipError("polygamma: n is too large.");
   const bool in_float32 = recorded_dtype(x.dtype()) != DType::float64;
-  const auto derivative = [in_float32](std::int64_t order, double v) {
-    return order == 1 ? trigamma_beside_poles(v, in_float32) : polygamma(order, v);
+  const bool cut = roughness() != 0 && float_result_dtype({&x}) == DType::float64;
+  const auto derivative = [in_float32, cut](std::int64_t order, double v) {
+    if (order == 1) return cut ? trigamma_cut_short(v) : trigamma_beside_poles(v, in_float32);
+    return polygamma(order, v);
   };
   return unary(
       x, [=](auto v) { return static_cast<decltype(v)>(derivative(n, static_cast<double>(v))); },

@@ -7,6 +7,7 @@
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/ops/common/own_steps.h"
 #include "kernels/ops/common/stored_factor.h"
 
 namespace msrun {
@@ -50,15 +51,19 @@ Var power_of_operands(const Var& base, const Var& exponent) {
     if (exponent.tensor().int_item() < 0) throw SkipError("Integers to negative integer powers are not allowed.");
   }
   const StoredFactor stored(dtype);
+  const OwnStep of_base(base);
+  const OwnStep of_exponent(exponent);
   return binary(base, is_integer(dtype) ? as_recorded(exponent, dtype) : exponent,
                 complex_too([](auto x, auto p) { return power(x, p); }),
-                complex_too([stored](auto x, auto p, auto, auto g) {
+                complex_too([stored, of_exponent](auto x, auto p, auto, auto g) {
                   using T = decltype(x);
-                  return p == T{0} ? p * T{0} : g * stored(conjugate(p) * conjugate(power(x, p - T{1})));
+                  if (p == T{0}) return p * T{0};
+                  return g * stored(conjugate(p) * conjugate(power(x, of_exponent(p - T{1}))));
                 }),
-                complex_too([stored](auto x, auto p, auto z, auto g) {
+                complex_too([stored, of_base](auto x, auto p, auto z, auto g) {
                   using T = decltype(x);
-                  return x == T{0} && std::real(p) >= 0 ? x * T{0} : g * stored(conjugate(z) * conjugate(std::log(x)));
+                  if (x == T{0} && std::real(p) >= 0) return x * T{0};
+                  return g * stored(conjugate(z) * conjugate(of_base(std::log(x))));
                 }));
 }
 

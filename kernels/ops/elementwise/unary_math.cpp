@@ -179,8 +179,9 @@ Var digamma_of(const Var& x) {
   const bool in_float32 = recorded_dtype(x.dtype()) != DType::float64;
   return unary(
       x, [](auto a) { return static_cast<decltype(a)>(digamma(a)); },
-      [in_float32](auto a, auto, auto g) {
-        return g * static_cast<decltype(g)>(trigamma_beside_poles(a, in_float32));
+      [in_float32, rough = roughness() != 0](auto a, auto, auto g) {
+        const bool cut = rough && std::is_same_v<decltype(a), double>;
+        return g * static_cast<decltype(g)>(cut ? trigamma_cut_short(a) : trigamma_beside_poles(a, in_float32));
       });
 }
 

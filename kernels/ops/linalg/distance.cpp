@@ -277,10 +277,12 @@ TRAITS("cdist", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_ex
 OP("pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False)",
    [](const Bound& args) -> Value {
      Raised raised;
-     const Var x1 = raised(args.var("x1"));
-     const Var x2 = raised(args.var("x2"));
-     const Var difference = add(sub(x1, x2), args.real("eps"));
-     return raised.back(vector_norm(difference, args.real("p"), Dims{-1}, args.flag("keepdim")));
+     const Var first = args.var("x1");
+     const Var second = args.var("x2");
+     const bool in_float16 = first.dtype() == DType::float16 && second.dtype() == DType::float16;
+     const Var difference = add(sub(raised(first), raised(second)), args.real("eps"));
+     return raised.back(vector_norm(difference, args.real("p"), Dims{-1}, args.flag("keepdim"),
+                                    {.elements_in_float16 = in_float16, .norm_in_float16 = in_float16}));
    });
 NAMES("pairwise_distance", "Functional: pairwise_distance; Torch: pairwise_distance; Aten: pairwise_distance");
 TRAITS("pairwise_distance", .ranks_all_in = asks_for_extreme_norm<2>,

@@ -11,6 +11,7 @@
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/own_steps.h"
 #include "kernels/ops/loss/loss.h"
 
 namespace msrun {
@@ -197,10 +198,12 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
 // Devices may form the terms that cancel one by one: t ln t and t x, and those of the target's gradient.
 Var divergence(const Var& x, const Var& t, bool log_target) {
   const std::uint32_t seed = roughness();
+  const OwnStep of_t(t);
   if (log_target) {
+    const auto weight = [of_t](auto b) { return of_t(exponential(b)); };
     return float_binary(
-        x, t, [](auto a, auto b) { return exponential(b) * (b - a); },
-        [](auto, auto b, auto, auto g) { return -exponential(b) * g; },
+        x, t, [weight](auto a, auto b) { return weight(b) * (b - a); },
+        [weight](auto, auto b, auto, auto g) { return -weight(b) * g; },
         [seed](auto a, auto b, auto, auto g) {
           if (seed == 0) return exponential(b) * (b - a + 1) * g;
           return rough_step(exponential(b) * (b - a) * g, seed) + rough_step(exponential(b) * g, seed);
@@ -208,45 +211,53 @@ Var divergence(const Var& x, const Var& t, bool log_target) {
   }
   return float_binary(
       x, t,
-      [seed](auto a, auto b) {
+      [seed, of_t](auto a, auto b) {
         if (b == 0) return b;
         if (seed == 0) return b * (logarithm(b) - a);
-        return rough_step(b * logarithm(b), seed) - rough_step(b * a, seed);
+        return rough_step(of_t(b * logarithm(b)), seed) - rough_step(b * a, seed);
       },
       [](auto, auto b, auto, auto g) { return -b * g; },
       [seed](auto a, auto b, auto, auto g) {
-        return b == 0 ? decltype(b){0} : (rough_step(logarithm(b) + 1, seed) - a) * g;
+        if (b == 0) return b;
+        // The slope of t ln t is that of t times the logarithm and that of the logarithm, t / t, times the gradient,
+        // which loses digits below the normal numbers.
+        if (seed == 0) return (logarithm(b) + 1 - a) * g;
+        return rough_step(logarithm(b), seed) * g + rough_step(b * g / b, seed) - a * g;
       });
 }
 
-// ln(t!) by Stirling's formula, for t > 1.
+// ln(t!) by Stirling's formula, for t > 1, of steps that are rounded so.
 template <class T>
-T stirling(T t) {
-  return t > T{1} ? t * std::log(t) - t + std::log(2 * std::numbers::pi_v<T> * t) / 2 : T{0};
+T stirling(T t, const OwnStep& step) {
+  if (!(t > T{1})) return T{0};
+  return step(step(t * step(std::log(t))) - t) + step(std::log(2 * std::numbers::pi_v<T> * t)) / 2;
+}
+
+// Its slope. What the formula is masked by does not reach the slopes of its logarithms: torch has 0 times infinity.
+template <class T>
+T stirling_slope(T t) {
+  if (t <= 0) return std::numeric_limits<T>::quiet_NaN();
+  return t > 1 ? std::log(t) + 1 / (2 * t) : T{0};
 }
 
 Var poisson(const Var& x, const Var& t, bool log_input, bool full, double epsilon) {
-  // What Stirling's formula is masked by does not reach the slopes of its logarithms: torch has 0 times infinity.
-  const auto target_slope = [full](auto b) {
-    using T = decltype(b);
-    if (full && b <= 0) return std::numeric_limits<T>::quiet_NaN();
-    return full && b > 1 ? std::log(b) + 1 / (2 * b) : T{0};
-  };
+  const OwnStep of_x(x);
+  const OwnStep of_t(t);
+  const auto constant = [full, of_t](auto b) { return full ? of_t(stirling(b, of_t)) : decltype(b){0}; };
+  const auto target_slope = [full, of_t](auto b) { return full ? of_t(stirling_slope(b)) : decltype(b){0}; };
   if (log_input) {
     return float_binary(
-        x, t, [full](auto a, auto b) { return exponential(a) - b * a + (full ? stirling(b) : decltype(b){0}); },
-        [](auto a, auto b, auto, auto g) { return (exponential(a) - b) * g; },
+        x, t, [=](auto a, auto b) { return of_x(exponential(a)) - b * a + constant(b); },
+        [of_x](auto a, auto b, auto, auto g) { return (of_x(exponential(a)) - b) * g; },
         [target_slope](auto a, auto b, auto, auto g) { return (target_slope(b) - a) * g; });
   }
+  const auto logarithm_of = [of_x, epsilon](auto a) {
+    return of_x(logarithm(of_x(a + static_cast<decltype(a)>(epsilon))));
+  };
   return float_binary(
-      x, t,
-      [full, epsilon](auto a, auto b) {
-        return a - b * logarithm(a + static_cast<decltype(a)>(epsilon)) + (full ? stirling(b) : decltype(b){0});
-      },
+      x, t, [=](auto a, auto b) { return a - b * logarithm_of(a) + constant(b); },
       [epsilon](auto a, auto b, auto, auto g) { return (1 - b / (a + static_cast<decltype(a)>(epsilon))) * g; },
-      [target_slope, epsilon](auto a, auto b, auto, auto g) {
-        return (target_slope(b) - logarithm(a + static_cast<decltype(a)>(epsilon))) * g;
-      });
+      [=](auto a, auto b, auto, auto g) { return (target_slope(b) - logarithm_of(a)) * g; });
 }
 
 Var gaussian(const Var& x, const Var& t, const Var& given_variance, bool full, double epsilon) {

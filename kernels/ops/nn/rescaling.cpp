@@ -21,7 +21,7 @@ Var normalize(const Var& x, double p, const Dims& axes, double epsilon) {
   return div(x, norm);
 }
 
-Var renorm(const Var& x, double p, std::int64_t dim, double max_norm) {
+Var renorm(const Var& x, double p, std::int64_t dim, double max_norm, bool in_float16) {
   if (x.rank() < 2) throw SkipError("renorm: the input should have at least 2 dimensions.");
   if (!(p > 0) || !(max_norm >= 0)) throw SkipError("renorm: the power must be positive and maxnorm not negative.");
   const std::int64_t kept = normalize_axis(dim, x.rank());
@@ -30,7 +30,7 @@ Var renorm(const Var& x, double p, std::int64_t dim, double max_norm) {
     if (axis != kept) axes.push_back(axis);
   }
   const Var factor = unary(
-      vector_norm(x, p, axes, true),
+      vector_norm(x, p, axes, true, {.elements_in_float16 = in_float16, .norm_in_float16 = false}),
       [max_norm](auto n) {
         using T = decltype(n);
         return n > static_cast<T>(max_norm) ? static_cast<T>(max_norm) / (n + static_cast<T>(1e-7)) : T{1};
@@ -185,8 +185,9 @@ TRAITS("normalize", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_fo
 
 OP("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm)", [](const Bound& args) -> Value {
   Raised raised;
-  const Var x = raised(args.var("input"));
-  return raised.back(renorm(x, args.real("p"), args.integer("dim"), args.real("maxnorm")));
+  const Var x = args.var("input");
+  const bool in_float16 = x.dtype() == DType::float16;
+  return raised.back(renorm(raised(x), args.real("p"), args.integer("dim"), args.real("maxnorm"), in_float16));
 });
 NAMES("renorm", "Torch: renorm; Tensor: renorm renorm_; Aten: renorm renorm_");
 TRAITS("renorm", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_extreme_norm<1>);

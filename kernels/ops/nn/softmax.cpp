@@ -34,7 +34,7 @@ void divide_row(T* y, std::int64_t count, T total) {
 }
 
 template <class T>
-void forward_row(const T* x, T* y, std::int64_t count, Form form, const Summation& summation) {
+void forward_row(const T* x, T* y, std::int64_t count, Form form, const Summation& summation, std::uint32_t seed) {
   const T largest = row_max(x, count);
   if (form == Form::safe && largest == -std::numeric_limits<T>::infinity()) {
     bool masked = true;
@@ -47,7 +47,8 @@ void forward_row(const T* x, T* y, std::int64_t count, Form form, const Summatio
   for (std::int64_t i = 0; i < count; ++i) y[i] = exponential(x[i] - largest);
   const T total = row_sum<T>(count, summation, [y](std::int64_t i) { return y[i]; });
   if (form == Form::logarithm) {
-    const T log_total = std::log(total);
+    // Where one element is nearly all, the logarithm is what the last place of the sum is.
+    const T log_total = std::log(seed != 0 ? a_place_beside(total, seed) : total);
     for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] - largest - log_total;
   } else {
     divide_row(y, count, total);
@@ -97,10 +98,11 @@ Tensor forward(const Tensor& input, std::int64_t axis, Form form, const Summatio
   const RowLayout layout = RowLayout::plain(extents.count);
   visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);
+    const std::uint32_t seed = std::is_same_v<T, double> ? roughness() : 0;
     RowReader<T> from(x, layout);
     RowWriter<T> to(y, layout);
     for (std::int64_t row = 0; row < extents.outer * extents.inner; ++row) {
-      forward_row(from.read(row), to.write(row), extents.count, form, summation);
+      forward_row(from.read(row), to.write(row), extents.count, form, summation, seed);
       to.store(row);
     }
   });

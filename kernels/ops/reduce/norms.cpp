@@ -1,15 +1,18 @@
 // Norms: vector norms over any axes, and the operators that choose between them and the norms of matrices.
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/norm_orders.h"
+#include "kernels/ops/common/stored_factor.h"
 #include "kernels/ops/linalg/matrix_functions.h"
 #include "kernels/ops/reduce/reductions.h"
 #include "kernels/tensor/complex.h"
@@ -51,9 +54,29 @@ Value plain_norm(const Bound& args) {
   return matrix_norm(as_requested(args), *text, axes.empty() ? Dims{-2, -1} : axes, args.flag("keepdim"));
 }
 
+// g |v|^(p - 1) / y^(p - 1), as kernels of float16 compute it; nothing where its range holds both powers. Rough
+// computations lose the digits of small powers, too.
+template <class T>
+std::optional<T> quotient_of_stored_powers(T size, T norm, T g, double p, const PowersOfNorm& powers, bool rough) {
+  const auto in_float16 = [rough, stored = StoredFactor(DType::float16)](T value) {
+    return rough ? static_cast<T>(to_float(to_half(static_cast<float>(value)))) : stored(value);
+  };
+  const T exact = std::pow(size, static_cast<T>(p - 1));
+  const T element = in_float16(exact);
+  const T exact_scale = std::pow(norm, static_cast<T>(p - 1));
+  const T scale = powers.norm_in_float16 ? in_float16(exact_scale) : exact_scale;
+  if (element == exact && scale == exact_scale) return std::nullopt;
+  return element * (g / scale);
+}
+
 }  // namespace
 
 Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
+  const bool in_float16 = x.dtype() == DType::float16;
+  return vector_norm(x, p, axes, keepdim, {.elements_in_float16 = in_float16, .norm_in_float16 = in_float16});
+}
+
+Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim, const PowersOfNorm& of_norm) {
   if (is_complex(x.dtype())) {
     // The norm of the magnitudes, in double.
     return cast(vector_norm(magnitude(cast(x, DType::complex128)), p, axes, keepdim), part_dtype(x.dtype()));
@@ -95,9 +118,13 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
   const double order = static_cast<float>(p);
   const Tensor powers = sum_of([order](auto v) { return std::pow(std::abs(v), static_cast<decltype(v)>(order)); });
   return record(map(wide, powers, [order](auto s) { return std::pow(s, static_cast<decltype(s)>(1 / order)); }),
-                [p](auto v, auto y, auto g) {
+                [p, of_norm, rough = roughness() != 0](auto v, auto y, auto g) {
                   using T = decltype(v);
                   if (y == 0 || (v == 0 && !is_nan(y))) return T{0};
+                  if (of_norm.elements_in_float16) {
+                    const auto quotient = quotient_of_stored_powers(std::abs(v), y, g, p, of_norm, rough);
+                    if (quotient) return std::copysign(T{1}, v) * *quotient;
+                  }
                   // Powers of the quotient: those of an element and of the norm may leave the range alone.
                   const auto size = std::abs(v);
                   return g * (v / size) * std::pow(size / y, static_cast<T>(p - 1));

@@ -65,6 +65,15 @@ TEST(NoiseOfManyElements, IsThatOfMostWhereChanceLeavesNone) {
   EXPECT_DOUBLE_EQ(single.item(3), 0);
 }
 
+TEST(NoiseOfTwoWays, IsTheLarger) {
+  const Tensor larger = larger_noise(two_rows({0, 2, 5, 1}), two_rows({1, 1, 6, 0}));
+  EXPECT_EQ(larger.item(0), 1);
+  EXPECT_EQ(larger.item(1), 2);
+  EXPECT_EQ(larger.item(2), 6);
+  EXPECT_EQ(larger.item(3), 1);
+  EXPECT_FALSE(larger_noise(two_rows({0, 0, 0, 0}), {}).defined());
+}
+
 TEST(UnmeasuredSteps, ErrByHalfAUnitOfRoundingOfTheirRow) {
   const Tensor noise = noise_of_unmeasured_steps(
       two_rows({3, -4, std::numeric_limits<double>::infinity(), 1}).to(DType::float32), DType::bfloat16);

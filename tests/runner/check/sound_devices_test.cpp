@@ -114,13 +114,49 @@ TEST(SoundDevices, MayHaveTheSlopeOfEitherSideOfAKink) {
     };
     expect_sound(call, fifth(1));
     expect_sound(call, fifth(1.5));
-    // Of bfloat16, what is between is explained by stored intermediate results.
-    if (dtype == DType::bfloat16) continue;
     expect_fault(call, fifth(1.25));
     expect_fault(call, fifth(0));
     spec->min = spec->max = 2.75;
     call.args[0] = std::shared_ptr<const TensorSpec>(spec);
     expect_fault(call, fifth(1));
+  }
+}
+
+// So it is where the straight lines of others end, of which no argument says where that is; not beside these places.
+TEST(SoundDevices, MayHaveTheSlopeOfEitherSideWhereALineEnds) {
+  struct Case {
+    const char* name;
+    double at;
+    double slope;
+  };
+  for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16}) {
+    for (const Case& c :
+         {Case{"Functional.relu6.0", 6, 1}, Case{"Functional.hardtanh.0", 1, 1}, Case{"Functional.hardtanh.0", -1, 1},
+          Case{"Functional.hardsigmoid.0", 3, 1.0 / 6}, Case{"Functional.hardsigmoid.0", -3, 1.0 / 6}}) {
+      ApiCall call = differentiated(c.name, {12}, c.at);
+      auto spec = std::make_shared<TensorSpec>(**call.args[0].get<std::shared_ptr<const TensorSpec>>());
+      spec->dtype = torch_name(dtype);
+      call.args[0] = std::shared_ptr<const TensorSpec>(spec);
+      auto ones = std::make_shared<TensorSpec>(**call.grad_inputs[0].get<std::shared_ptr<const TensorSpec>>());
+      ones->dtype = torch_name(dtype);
+      call.grad_inputs = {std::shared_ptr<const TensorSpec>(ones)};
+      const auto fifth = [](double slope) {
+        return [slope](DeviceResult& result, int) {
+          set_elements(result.gradients.front(), [&](double value, std::int64_t i) { return i == 5 ? slope : value; });
+        };
+      };
+      expect_sound(call, fifth(0));
+      expect_sound(call, fifth(c.slope));
+      for (const double other : {0.5, 1.25, -1.0, 0.01}) expect_fault(call, fifth(other * c.slope));
+      // A place further on in bfloat16.
+      const auto beside = [&](double at) {
+        spec->min = spec->max = at;
+        call.args[0] = std::shared_ptr<const TensorSpec>(std::make_shared<TensorSpec>(*spec));
+        return call;
+      };
+      expect_fault(beside(c.at * (1 + 0x1p-6)), fifth(c.slope));
+      expect_fault(beside(c.at * (1 - 0x1p-6)), fifth(0));
+    }
   }
 }
 

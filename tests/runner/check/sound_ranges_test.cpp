@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/evaluate/materialise.h"
+#include "kernels/numeric/special_functions.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/other_arithmetic.h"
 #include "tests/runner/check/support.h"
@@ -202,6 +203,155 @@ TEST(SoundDevices, MayLoseDigitsNearZeroInFloat64) {
     expect_sound(sinc, by_places(1));
     expect_fault(sinc, by_places(1000));
   }
+}
+
+// As `differentiated`, of elements of a dtype that start at `first` and are `step` apart, with a gradient.
+ApiCall call_from(TensorFiles& files, const std::string& name, DType dtype, double first, double step,
+                  double gradient = 1) {
+  std::vector<double> x;
+  for (int i = 0; i < 12; ++i) x.push_back(first + i * step);
+  ApiCall call = call_with(name, {files.file(of(dtype, {12}, x))});
+  call.has_backward = true;
+  call.grad_inputs = {files.file(of(dtype, {12}, std::vector<double>(12, gradient)), false)};
+  return call;
+}
+
+bool accuses(const ApiCall& call, const TensorFiles& files, const Change& change) {
+  return is_suspicious(check(call, change, {}, files.options()));
+}
+
+// The slope of digamma by a series that is cut for float32, and that of hardsigmoid times the sixth of float32: what
+// frameworks have of float64.
+TEST(SoundDevices, MayCutSeriesAndConstantsOfFloat64) {
+  TensorFiles files;
+  const ApiCall digamma = call_from(files, "Torch.digamma.0", DType::float64, 0.25, 0.375);
+  const auto slopes = [](double share) {
+    return [share](DeviceResult& result, int) {
+      set_elements(result.gradients.front(), [&](double, std::int64_t i) {
+        return trigamma_cut_short(0.25 + 0.375 * static_cast<double>(i)) * (1 + share);
+      });
+    };
+  };
+  EXPECT_FALSE(accuses(digamma, files, slopes(0)));
+  EXPECT_TRUE(accuses(digamma, files, slopes(1e-6)));
+  const ApiCall hardsigmoid = call_from(files, "Functional.hardsigmoid.0", DType::float64, -2.5, 0.375);
+  const auto sixths = [](double sixth) {
+    return [sixth](DeviceResult& result, int) {
+      set_elements(result.gradients.front(), [&](double value, std::int64_t) { return value == 0 ? 0 : sixth; });
+    };
+  };
+  EXPECT_FALSE(accuses(hardsigmoid, files, sixths(1.0 / 6)));
+  EXPECT_FALSE(accuses(hardsigmoid, files, sixths(static_cast<double>(1.0F / 6))));
+  EXPECT_TRUE(accuses(hardsigmoid, files, sixths(1.0 / 6 + 0x1p-28)));
+  EXPECT_TRUE(accuses(hardsigmoid, files, sixths(1.0 / 6 + 0x1p-31)));
+}
+
+// 0.7 is a little more than the number of bfloat16 that is nearest to it, and that very number where it is held there.
+TEST(SoundDevices, MayEndALineAtANumberOfTheHalfType) {
+  TensorFiles files;
+  const auto at = [&](double x) {
+    ApiCall call = call_from(files, "Functional.hardtanh.0", DType::bfloat16, x, 0);
+    call.kwargs = {{"min_val", -0.7}, {"max_val", 0.7}};
+    return call;
+  };
+  const auto fifth = [](double slope) {
+    return [slope](DeviceResult& result, int) {
+      set_elements(result.gradients.front(), [&](double value, std::int64_t i) { return i == 5 ? slope : value; });
+    };
+  };
+  EXPECT_FALSE(accuses(at(0.69921875), files, fifth(0)));
+  EXPECT_FALSE(accuses(at(0.69921875), files, fifth(1)));
+  EXPECT_TRUE(accuses(at(0.69921875), files, fifth(0.5)));
+  EXPECT_TRUE(accuses(at(0.6953125), files, fifth(0)));
+  // Of the other end, which the half type holds, the other side is right in the same call.
+  ApiCall both = at(0.69921875);
+  both.kwargs = {{"min_val", -1.0}, {"max_val", 0.7}};
+  both.args = {files.file(of(DType::bfloat16, {4}, {-1, 0.69921875, -1, 0.69921875}))};
+  both.grad_inputs = {files.file(of(DType::bfloat16, {4}, {1, 1, 1, 1}), false)};
+  const auto turned = [](double other) {
+    return [other](DeviceResult& result, int) {
+      set_elements(result.gradients.front(), [&](double value, std::int64_t i) {
+        return i == 2 ? other : i == 3 ? 0 : value;
+      });
+    };
+  };
+  EXPECT_FALSE(accuses(both, files, turned(1)));
+  EXPECT_TRUE(accuses(both, files, turned(0.5)));
+}
+
+// ln(1 + 1e-12): what is left of it in a sum that begins with 1 is four digits.
+TEST(SoundDevices, MayTakeTheLogarithmOfASumNextToOne) {
+  const ApiCall call =
+      call_with("Functional.log_softmax.0", {of(DType::float64, {2, 2}, {0, -27.6, 0.3, 0.1}), std::int64_t{1}});
+  const auto off_by = [](double difference) {
+    return [difference](DeviceResult& result, int) {
+      set_elements(result.output, [&](double value, std::int64_t i) { return i == 0 ? value + difference : value; });
+    };
+  };
+  expect_sound(call, off_by(0x1p-52));
+  expect_sound(call, off_by(-0x1p-53));
+  expect_fault(call, off_by(1e-13));
+}
+
+// |x|^2 and y^2, of which the gradient of a norm of order 3 is the quotient, are beyond the range of float16 here.
+TEST(SoundDevices, MayLoseTheGradientOfANormWhosePowersOverflow) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto all = [](double value) {
+    return [value](DeviceResult& result, int) {
+      set_elements(result.gradients.front(), [&](double, std::int64_t) { return value; });
+    };
+  };
+  for (const DType dtype : {DType::float16, DType::float32}) {
+    const auto norms = [dtype](double size) {
+      ApiCall call = call_of("Functional.pairwise_distance.0", {{2, 6}, {2, 6}}, {2}, dtype, size, size);
+      auto other = std::make_shared<TensorSpec>(**call.args[1].get<std::shared_ptr<const TensorSpec>>());
+      other->min = other->max = -size;
+      call.args[1] = std::shared_ptr<const TensorSpec>(std::move(other));
+      call.kwargs = {{"p", 3.0}};
+      return call;
+    };
+    const bool narrow = dtype == DType::float16;
+    EXPECT_EQ(is_suspicious(check(norms(400), all(nan))), !narrow);
+    expect_fault(norms(400), all(inf));
+    expect_fault(norms(400), all(-1));
+    expect_fault(norms(4), all(nan));
+    ApiCall capped = call_of("Torch.renorm.0", {{2, 6}}, {2, 6}, dtype, 400, 500);
+    capped.args = {capped.args.front(), 3.0, std::int64_t{0}, 10.0};
+    std::int64_t infinite = 0;
+    expect_sound(capped, [&](DeviceResult& result, int) {
+      set_elements(result.gradients.front(), [&](double value, std::int64_t) {
+        infinite += std::isinf(value) ? 1 : 0;
+        return value;
+      });
+    });
+    EXPECT_EQ(infinite > 0, narrow);
+    capped.args[0] = call_of("Torch.renorm.0", {{2, 6}}, {2, 6}, dtype, 4, 5).args.front();
+    expect_fault(capped, all(inf));
+  }
+}
+
+// g x loses digits below the normal numbers of float32, of which a division by what is small makes many places.
+TEST(SoundDevices, MayMultiplyByAGradientNextToNothingFirst) {
+  const float gradient = 3e-40F;
+  const float x = 0.06392408F;
+  const float y = -0.012656764F;
+  const float z = std::hypot(x, y);
+  ApiCall call = call_with("Torch.hypot.0", {});
+  TensorFiles files;
+  const auto twelve = [&](float value) { return of(DType::float32, {12}, std::vector<double>(12, value)); };
+  call.args = {files.file(twelve(x)), files.file(twelve(y))};
+  call.has_backward = true;
+  call.grad_inputs = {files.file(twelve(gradient), false)};
+  const auto fifth = [](float value) {
+    return [value](DeviceResult& result, int) {
+      set_elements(result.gradients[0], [&](double sound, std::int64_t i) { return i == 5 ? value : sound; });
+    };
+  };
+  EXPECT_FALSE(accuses(call, files, fifth(gradient * x / z)));
+  EXPECT_FALSE(accuses(call, files, fifth(std::nextafter(gradient * x, 1.0F) / z)));
+  EXPECT_TRUE(accuses(call, files, fifth(gradient * x / z * 1.01F)));
+  EXPECT_TRUE(accuses(call, files, fifth(0)));
 }
 
 // The gate 1 / (1 + e^89.2) is 2e-39, and 0 where e^89.2 is infinite.
