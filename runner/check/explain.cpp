@@ -50,13 +50,13 @@ constexpr double times_of_noise = 3;
 constexpr double times_of_cut_operands = 2;
 constexpr double times_of_rounded_operands = 4;
 
-// The tensor that an evaluation has in place of a row's benchmark; nothing if it has none of its shape.
+// The tensor that an evaluation has in place of a row's benchmark; nothing if it has none, or not of its shape.
 std::optional<Tensor> tensor_of_row(const Evaluation& evaluation, const Comparison& comparison, std::size_t row,
-                                    const Explainer::Select& select) {
+                                    const Explainer::Select& select, bool of_any_shape = false) {
   const std::vector<Value> values = select(evaluation);
   const Tensor* tensor = values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
-  if (tensor == nullptr || tensor->shape() != comparison.pairs[row].bench.shape()) return std::nullopt;
-  return *tensor;
+  if (tensor == nullptr) return std::nullopt;
+  return of_any_shape || tensor->shape() == comparison.pairs[row].bench.shape() ? std::optional(*tensor) : std::nullopt;
 }
 
 // What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
@@ -304,11 +304,7 @@ void Explainer::judge_large(const Comparison& comparison, std::size_t row, const
   };
   const auto part = part_of_call(
       {op_, call_, benchmark_options_, variations_.elements(), variations_.additions(), device}, bench, judged.fit,
-      [&](const Evaluation& evaluation) -> std::optional<Tensor> {
-        const std::vector<Value> values = select(evaluation);
-        const Tensor* tensor = values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
-        return tensor == nullptr ? std::nullopt : std::optional(*tensor);
-      });
+      [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select, true); });
   if (!part) {
     if (op_.traits().multiply_adds != nullptr && grant_operands(comparison, row, judged)) return;
     if (comparison.rows[row].status == Status::pass) std::tie(judged.model, judged.fit) = grant_slack();
