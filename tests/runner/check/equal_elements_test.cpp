@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/evaluate/evaluate.h"
+#include "kernels/evaluate/materialise.h"
+#include "runner/check/variations.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
 
@@ -192,6 +195,30 @@ TEST(EqualElements, OfAGroupLeaveRoundingTimesTheInverseOfNoDeviation) {
   EXPECT_FALSE(is_suspicious(off_by(1, rounding)));
   EXPECT_TRUE(is_suspicious(off_by(1, 1000 * rounding)));
   EXPECT_TRUE(is_suspicious(off_by(2, rounding)));
+}
+
+// Every other sample of noise leaves equal elements equal, in one argument and in two; the others move each by itself.
+TEST(NearbyInputs, OfEveryOtherSampleLeaveEqualElementsEqual) {
+  const Tensor x = waves(DType::float32, {8, 64}, 0.3);
+  const MaterialisedCall call =
+      materialise(call_with("Torch.sub.0", {Value(x), Value(x.slice(0, 0, 8).clone())}, {8, 64}), {});
+  const Operator& op = *find_operator(call.parts.type, call.parts.api);
+  EvaluationOptions benchmark;
+  benchmark.benchmark = true;
+  const Evaluation bench = evaluate(op, call, benchmark);
+  Variations variations(op, call, bench, benchmark);
+  const std::vector<Variations::Nearby>& nearby = variations.nearby({}, 4);
+  ASSERT_EQ(nearby.size(), 4U);
+  for (std::size_t sample = 0; sample < nearby.size(); ++sample) {
+    const Tensor difference = nearby[sample].bench.output.get<Tensor>()->contiguous();
+    std::int64_t different = 0;
+    for (std::int64_t i = 0; i < difference.numel(); ++i) different += difference.item(i) != 0 ? 1 : 0;
+    if (sample % 2 == 1) {
+      EXPECT_EQ(different, 0) << sample;
+    } else {
+      EXPECT_GT(different, difference.numel() / 2) << sample;
+    }
+  }
 }
 
 }  // namespace
