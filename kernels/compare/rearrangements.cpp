@@ -210,11 +210,12 @@ class Rearrangements {
     const std::vector<double> ours = sorted(bench);
     const std::vector<double> theirs = sorted(device);
     if (ours.empty() || theirs.empty()) return {};
+    const rounding::Units units(dtype);
     std::int64_t equal = 0;
     for (std::size_t i = 0; i < ours.size(); ++i) {
       if (ours[i] == theirs[i]) {
         ++equal;
-      } else if (!(std::abs(ours[i] - theirs[i]) <= unit_in_last_place(dtype, ours[i]))) {
+      } else if (!(std::abs(ours[i] - theirs[i]) <= units.at(ours[i]))) {
         return {};
       }
     }

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/compare/rounding.h"
+#include "kernels/compare/rounding_terms.h"
 #include "kernels/compare/typical.h"
 #include "kernels/tensor/changed_elements.h"
 
@@ -67,7 +67,7 @@ Tensor noise_of_many(const Tensor& noise, const Tensor& bench, DType dtype) {
   constexpr std::int64_t few = 4096;
   const std::int64_t count = noise.numel();
   const Tensor exact = bench.to(DType::float64).contiguous();
-  const auto place = [&](std::int64_t i) { return unit_in_last_place(dtype, exact.data<double>()[i]); };
+  const auto place = [&, units = rounding::Units(dtype)](std::int64_t i) { return units.at(exact.data<double>()[i]); };
   std::vector<double> in_places;
   for (std::int64_t i = 0; i < count; i += std::max<std::int64_t>(count / few, 1))
     in_places.push_back(noise.data<double>()[i] / place(i));

@@ -50,10 +50,10 @@ inline ApiCall call_with(const std::string& name, List args, Dict kwargs = {}) {
 }
 
 // With a gradient of 1 for each result.
-inline ApiCall differentiated(const std::string& name, const Dims& shape, double at) {
-  ApiCall call = call_of(name, {shape}, shape, DType::float32, at, at);
+inline ApiCall differentiated(const std::string& name, const Dims& shape, double at, DType dtype = DType::float32) {
+  ApiCall call = call_of(name, {shape}, shape, dtype, at, at);
   auto ones = std::make_shared<TensorSpec>();
-  ones->dtype = "torch.float32";
+  ones->dtype = torch_name(dtype);
   ones->shape.assign(shape.begin(), shape.end());
   ones->min = ones->max = 1;
   call.grad_inputs = {std::shared_ptr<const TensorSpec>(std::move(ones))};

@@ -133,13 +133,7 @@ TEST(SoundDevices, MayHaveTheSlopeOfEitherSideWhereALineEnds) {
     for (const Case& c :
          {Case{"Functional.relu6.0", 6, 1}, Case{"Functional.hardtanh.0", 1, 1}, Case{"Functional.hardtanh.0", -1, 1},
           Case{"Functional.hardsigmoid.0", 3, 1.0 / 6}, Case{"Functional.hardsigmoid.0", -3, 1.0 / 6}}) {
-      ApiCall call = differentiated(c.name, {12}, c.at);
-      auto spec = std::make_shared<TensorSpec>(**call.args[0].get<std::shared_ptr<const TensorSpec>>());
-      spec->dtype = torch_name(dtype);
-      call.args[0] = std::shared_ptr<const TensorSpec>(spec);
-      auto ones = std::make_shared<TensorSpec>(**call.grad_inputs[0].get<std::shared_ptr<const TensorSpec>>());
-      ones->dtype = torch_name(dtype);
-      call.grad_inputs = {std::shared_ptr<const TensorSpec>(ones)};
+      const ApiCall call = differentiated(c.name, {12}, c.at, dtype);
       const auto fifth = [](double slope) {
         return [slope](DeviceResult& result, int) {
           set_elements(result.gradients.front(), [&](double value, std::int64_t i) { return i == 5 ? slope : value; });
@@ -150,11 +144,7 @@ TEST(SoundDevices, MayHaveTheSlopeOfEitherSideWhereALineEnds) {
       for (const double other : {0.5, 1.25, -1.0, 0.01}) expect_fault(call, fifth(other * c.slope));
       // A place further on in bfloat16, and far more than that in float64.
       const double off = dtype == DType::float64 ? 0x1p-30 : 0x1p-6;
-      const auto beside = [&](double at) {
-        spec->min = spec->max = at;
-        call.args[0] = std::shared_ptr<const TensorSpec>(std::make_shared<TensorSpec>(*spec));
-        return call;
-      };
+      const auto beside = [&](double at) { return differentiated(c.name, {12}, at, dtype); };
       expect_fault(beside(c.at * (1 + off)), fifth(c.slope));
       expect_fault(beside(c.at * (1 - off)), fifth(0));
     }
