@@ -249,7 +249,8 @@ TEST_F(Overflow, BadInputIsRefused) {
   expect_refused({"run_overflow_check", "-api_info", write_dump("[]"), "-o", out()}, {"top level must be an object"});
   expect_refused({"run_overflow_check", "-api_info", good, "-csv_path", "x.csv"}, {"-csv_path"});
   expect_refused({"run_overflow_check", "-api_info", good, "-o", good}, {good, "should be a directory"});
-  expect_refused({"run_overflow_check", "-api_info", good, "--backend", "torch"}, {"--backend torch"});
+  expect_refused({"run_overflow_check", "-api_info", good, "--backend", "torch", "--python", "/bin/true"},
+                 {"--backend torch:cpu: /bin/true ended with exit code 0"});
   expect_refused({"run_overflow_check", "-api_info", write_dump(R"({"framework": "jax", "data": {}})")},
                  {"Unsupported framework in api_info: jax"});
 }
