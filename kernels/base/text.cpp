@@ -55,9 +55,41 @@ bool is_wide(std::uint32_t value) {
          (value >= 0x20000 && value <= 0x3FFFD);
 }
 
+struct Range {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+// Unicode's controls beyond ASCII, its format characters and what its DerivedCoreProperties call Default_Ignorable:
+// they take no place of their own, or break a line, or set the direction of others.
+constexpr std::array<Range, 18> invisible_ranges{{{0x0080, 0x009F},
+                                                  {0x00AD, 0x00AD},
+                                                  {0x034F, 0x034F},
+                                                  {0x061C, 0x061C},
+                                                  {0x115F, 0x1160},
+                                                  {0x17B4, 0x17B5},
+                                                  {0x180B, 0x180F},
+                                                  {0x200B, 0x200F},
+                                                  {0x2028, 0x202E},
+                                                  {0x2060, 0x206F},
+                                                  {0x3164, 0x3164},
+                                                  {0xFE00, 0xFE0F},
+                                                  {0xFEFF, 0xFEFF},
+                                                  {0xFFA0, 0xFFA0},
+                                                  {0xFFF0, 0xFFFB},
+                                                  {0x1BCA0, 0x1BCA3},
+                                                  {0x1D173, 0x1D17A},
+                                                  {0xE0000, 0xE0FFF}}};
+
+bool is_invisible(std::uint32_t value) {
+  return value >= 0x80 && std::ranges::any_of(invisible_ranges, [value](const Range& range) {
+           return value >= range.first && value <= range.last;
+         });
+}
+
 }  // namespace
 
-std::string sanitised(std::string_view text) {
+std::string without_controls(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -73,6 +105,27 @@ std::string sanitised(std::string_view text) {
   }
   return clean;
 }
+
+std::string visible(std::string_view text) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::ranges::all_of(text, is_ascii)) return std::string(text);
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = std::max<std::size_t>(utf8_length(text.substr(i)), 1);
+    const std::uint32_t value = length > 1 ? code_point_at(text, i).value : 0;
+    if (is_invisible(value)) {
+      std::array<char, 24> name;
+      std::snprintf(name.data(), name.size(), "\u27E8U+%04" PRIX32 "\u27E9", value);
+      result += name.data();
+    } else {
+      result += text.substr(i, length);
+    }
+    i += length;
+  }
+  return result;
+}
+
+std::string sanitised(std::string_view text) { return visible(without_controls(text)); }
 
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -114,11 +167,32 @@ std::string bounded(std::string text) {
   return text + note;
 }
 
+namespace {
+
+// "%0a" and its like are escaped as well, because a log line would show '_' in their place.
+std::string escaped_for_shell(std::string_view word) {
+  std::string quoted = "$'";
+  for (const char c : word) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7F && std::string_view("'\\%").find(c) == std::string_view::npos) {
+      quoted += c;
+      continue;
+    }
+    std::array<char, 8> escape;
+    std::snprintf(escape.data(), escape.size(), "\\%03o", byte);
+    quoted += escape.data();
+  }
+  return quoted + "'";
+}
+
+}  // namespace
+
 std::string shell_quoted(std::string_view word) {
   const auto harmless = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_-./:=,+@%").find(c) != std::string_view::npos;
   };
+  if (sanitised(word) != word) return escaped_for_shell(word);
   if (!word.empty() && std::all_of(word.begin(), word.end(), harmless)) return std::string(word);
   std::string quoted = "'";
   for (const char c : word) {

@@ -14,8 +14,15 @@
 
 namespace msrun {
 
-// Text fit for one log line: control characters, DEL and the escapes %08 %0a %0b %0c %0d %7f become '_'
-// (acc_check_pytorch.md 13.1).
+// Names for results, cells and messages of files: control characters, DEL and the escapes %08 %0a %0b %0c %0d %7f
+// become '_' (acc_check_pytorch.md 13.1). All other bytes stay.
+std::string without_controls(std::string_view text);
+
+// Text as people are to see it: for characters that show nothing or turn the order of others around their names stand,
+// ⟨U+202E⟩. Names that look alike are the same then, and a line reads as it is written.
+std::string visible(std::string_view text);
+
+// Text fit for one line that people read: visible, without controls.
 std::string sanitised(std::string_view text);
 
 // Bytes of the character at the front of text, which is not empty; 0 if they are no well-formed UTF-8 (overlong,
@@ -33,7 +40,9 @@ inline constexpr std::size_t longest_foreign_text = 2048;
 // how many bytes it has. UTF-8 is cut between characters.
 std::string bounded(std::string text);
 
-// One word for a POSIX shell: as it is if it holds only harmless characters, else in single quotes.
+// One word for a shell: as it is if it holds only harmless characters, else in single quotes. With control characters
+// or such as are not visible it is $'...' with their bytes as octal escapes, for bash, zsh and ksh: such a word cannot
+// be shown and copied otherwise.
 std::string shell_quoted(std::string_view word);
 
 // Columns that UTF-8 text takes on a terminal: two for East Asian wide characters, one for each other code point or bad

@@ -249,7 +249,7 @@ void export_to_stdout(const std::vector<JournalContents>& journals) {
   print_text(lines);
   for (const JournalContents& contents : journals) {
     const std::string losses = losses_text(contents.recovery, contents.unreadable);
-    if (!losses.empty()) std::cerr << "msrun: " << contents.path << " is damaged: " << losses << ".\n";
+    if (!losses.empty()) std::cerr << "msrun: " << sanitised(contents.path) << " is damaged: " << losses << ".\n";
   }
 }
 

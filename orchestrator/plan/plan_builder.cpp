@@ -74,7 +74,7 @@ void PlanBuilder::end_entries() {
   CallFilter filter = filter_;
   std::uint64_t first = UINT64_MAX;
   for (const auto& [name, backward] : backward_) {
-    const std::string shown = bounded(sanitised(name));
+    const std::string shown = bounded(without_controls(name));
     if (index_.contains(shown) || !filter.is_wanted(name)) continue;
     ++lone_backwards_;
     if (backward.gradients.offset >= first) continue;
@@ -144,7 +144,7 @@ std::string PlanBuilder::shown_name(std::string_view base) const {
     throw UserError(path_ + ": api name contains special characters, please check! The entry is '" +
                     bounded(sanitised(base)) + "'.");
   }
-  return bounded(sanitised(base));
+  return bounded(without_controls(base));
 }
 
 void PlanBuilder::set_reason(const std::string& reason, PlanRecord& record) {
@@ -186,7 +186,7 @@ void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
   PlanRecord record;
   record.skip_by_rule = !refusal.reason.empty() && refusal.by_rule;
   if (!content.recorded_name.empty()) {
-    const Piece piece = put(bounded(sanitised(content.recorded_name)));
+    const Piece piece = put(bounded(without_controls(content.recorded_name)));
     record.recorded_name_offset = piece.offset;
     record.recorded_name_size = piece.size;
   }
@@ -221,7 +221,7 @@ void PlanBuilder::put_record(const std::string& name, PlanRecord record, const C
 
 void PlanBuilder::count_duplicate(std::string_view name) {
   ++duplicates_;
-  if (first_duplicate_.empty()) first_duplicate_ = bounded(sanitised(name));
+  if (first_duplicate_.empty()) first_duplicate_ = bounded(without_controls(name));
 }
 
 CallIdentity PlanBuilder::describe(const std::string& name, DumpEntry&& content, PlanRecord& record) {

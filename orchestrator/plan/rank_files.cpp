@@ -53,7 +53,7 @@ bool in_natural_order(std::string_view a, std::string_view b) {
 }
 
 std::string rank_name(const fs::path& folder, const fs::path& top) {
-  std::string name = sanitised(folder.lexically_relative(top).generic_string());
+  std::string name = without_controls(folder.lexically_relative(top).generic_string());
   // What has a meaning in patterns of --only would not stand for itself there.
   std::ranges::replace_if(
       name, [](char c) { return std::string_view(":,*?[]\\").find(c) != std::string_view::npos; }, '_');

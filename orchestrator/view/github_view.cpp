@@ -12,7 +12,7 @@ namespace {
 
 std::string escaped(const std::string& text, bool is_property) {
   std::string out;
-  for (const char c : readable(text)) {
+  for (const char c : visible(readable(text))) {
     if (c == '%') {
       out += "%25";
     } else if (c == '\n') {

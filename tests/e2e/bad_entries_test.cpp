@@ -243,6 +243,24 @@ TEST_F(BadEntries, NamesThatAreNoNames) {
 }
 
 // Names become parts of file names; no file may land outside.
+// U+202E turns what follows it around, U+200B shows nothing: both names would be read as that of another call.
+TEST_F(BadEntries, NamesWithCharactersThatNobodySees) {
+  const std::string turned = "Functional.relu.0\u202E";
+  const std::string hidden = "Functional.re\u200Blu.1";
+  const auto rows = run({{turned, entry({tensor({2})})}, {hidden, entry({tensor({2})})}},
+                        {"--summary", "--sim-fault", "Functional.relu.0*=wrong-element"});
+  EXPECT_TRUE(rows.contains(turned));
+  EXPECT_TRUE(rows.contains(hidden));
+  EXPECT_THAT(output_, HasSubstr("  error    Functional.relu.0⟨U+202E⟩\n"));
+  EXPECT_THAT(output_, HasSubstr("--only $'Functional.relu.0\\342\\200\\256'"));
+  EXPECT_THAT(output_, HasSubstr("        1  Functional.re⟨U+200B⟩lu.1: "));
+  const std::string page = read_file(only_file(out(), "accuracy_checking_report_"));
+  EXPECT_THAT(page, HasSubstr("Functional.relu.0⟨U+202E⟩"));
+  for (const std::string& text : {output_, errors_, page}) {
+    for (const char* unseen : {"\u202E", "\u200B"}) EXPECT_EQ(text.find(unseen), std::string::npos);
+  }
+}
+
 TEST_F(BadEntries, NamesThatLeadOutOfTheDirectoryForTensors) {
   fs::create_directory(scratch_ / "data");
   fs::create_directory(scratch_ / "escaped");

@@ -25,6 +25,6 @@ std::optional<OutputName> parse_output_name(std::string_view text) {
   return name;
 }
 
-std::string harmless_name(std::string_view text) { return without_formula(sanitised(text)); }
+std::string harmless_name(std::string_view text) { return without_formula(without_controls(text)); }
 
 }  // namespace msrun::api_precision_compare

@@ -163,7 +163,7 @@ class Command {
     }
     backend_ = found.backend;
     if (source_.inputs && found.result->inputs != 0 && found.result->inputs != *source_.inputs) {
-      std::cerr << "shrink: in the run " << options_.api
+      std::cerr << "shrink: in the run " << sanitised(options_.api)
                 << " had other inputs than it has when it is run alone, which are those that are shrunk\n";
     }
     cause_ = cause_of(*found.result);
@@ -172,7 +172,7 @@ class Command {
       return true;
     }
     const bool checked = found.result->outcome == Outcome::checked;
-    std::cerr << "shrink: " << options_.api
+    std::cerr << "shrink: " << sanitised(options_.api)
               << (checked ? " is not suspicious on " + backend_
                           : " is not checked: " + sanitised(found.result->message))
               << '\n';
@@ -212,7 +212,7 @@ class Command {
                       " times, as it is written with its data, when --time " + short_number(options_.seconds) +
                       " s was up: give it more, or of a call that hangs a shorter --task-timeout");
     }
-    std::cerr << "shrink: " << options_.api << ", written with its data, failed for the same cause "
+    std::cerr << "shrink: " << sanitised(options_.api) << ", written with its data, failed for the same cause "
               << (seen.failed == 0 ? "not even once" : "only " + std::to_string(seen.failed) + " times in a row")
               << " of " << options_.times << ": it does not fail the same way every time\n";
     return exit_fail_on;
@@ -315,7 +315,7 @@ class Command {
     AtomicFile file(join_path(folder_.path(), "README.txt"));
     file.write(readme + end + "\n");
     file.commit();
-    std::cout << text << end << std::endl;
+    std::cout << visible(text) << end << std::endl;
   }
 
   Options options_;

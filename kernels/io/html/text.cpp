@@ -2,12 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kernels/base/text.h"
+
 namespace msrun::html {
 
 std::string escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : visible(text)) {
     switch (c) {
       case '<':
         out += "&lt;";
@@ -32,15 +34,12 @@ std::string script_json(const nlohmann::json& data) {
   const std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string out;
   out.reserve(text.size());
-  // JSON has all of these only inside of strings, where they may be written as escapes.
-  constexpr std::string_view line_separators = "\xE2\x80";
+  // JSON has all of these only inside of strings, where they may be written as escapes or as others.
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::string_view rest = std::string_view(text).substr(i);
-    const bool separator =
-        rest.size() > 2 && rest.starts_with(line_separators) && (rest[2] == '\xA8' || rest[2] == '\xA9');
-    if (separator) {
-      out += rest[2] == '\xA8' ? "\\u2028" : "\\u2029";
-      i += 2;
+    if (const std::size_t length = utf8_length(rest); length > 1) {
+      out += visible(rest.substr(0, length));
+      i += length - 1;
     } else if (rest[0] == '<') {
       out += "\\u003c";
     } else if (rest[0] == '>') {

@@ -7,11 +7,11 @@
 
 namespace msrun::html {
 
-// Text that a browser shows as it is, between tags and in attributes in double quotes.
+// Text that a browser shows as it is, visible (kernels/base/text.h), between tags and in attributes in double quotes.
 std::string escaped(std::string_view text);
 
-// JSON for the inside of a script element: no text in it ends the element or a line of a script. Bytes that are not
-// UTF-8 become U+FFFD.
+// JSON for the inside of a script element, with texts as the page is to show them, visible: none ends the element or a
+// line of a script. Bytes that are not UTF-8 become U+FFFD.
 std::string script_json(const nlohmann::json& data);
 
 }  // namespace msrun::html

@@ -367,12 +367,22 @@ TEST(Text, WidthsAndCuts) {
   EXPECT_EQ(cut_to_width("abc", 0), "");
 }
 
+// What shows nothing, or turns the order of others around, is named; letters and emblems are left alone.
+TEST(Text, InvisibleCharactersAreNamedWhereTheyAreShownAndKeptInNames) {
+  const std::string odd = "a\u202Eb\u200B\u00ADc\u2066\u0085\uFEFF\U000E0041";
+  EXPECT_EQ(sanitised(odd), "a⟨U+202E⟩b⟨U+200B⟩⟨U+00AD⟩c⟨U+2066⟩⟨U+0085⟩⟨U+FEFF⟩⟨U+E0041⟩");
+  EXPECT_EQ(sanitised(sanitised(odd)), sanitised(odd));
+  EXPECT_EQ(without_controls(odd + "\n"), odd + "_");
+  for (const std::string text : {"é 数 😀", "\xFF\xE2\x80", "⟨U+202E⟩"}) EXPECT_EQ(visible(text), text);
+}
+
 TEST(Text, SanitisedQuotedDurations) {
   EXPECT_EQ(sanitised("a\r\nb\x7F%0d%41 é"), "a__b__%41 é");
   EXPECT_EQ(shell_quoted("a/b-c_d.e=f"), "a/b-c_d.e=f");
   EXPECT_EQ(shell_quoted("a b"), "'a b'");
   EXPECT_EQ(shell_quoted(""), "''");
   EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_quoted("it's\n\u202E%0a"), "$'it\\047s\\012\\342\\200\\256\\0450a'");
   EXPECT_EQ(duration_text(0), "0:00");
   EXPECT_EQ(duration_text(59.6), "1:00");
   EXPECT_EQ(duration_text(3599), "59:59");
