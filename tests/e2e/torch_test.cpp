@@ -216,6 +216,15 @@ TEST_F(Torch, ALostDeviceIsACrash) {
   for (const auto& [name, row] : results(scratch_)) EXPECT_NE(row[0], "SKIP") << name;
 }
 
+// No device has lost anything because a size is a number that CANN has for a lost device, or for want of memory.
+TEST_F(Torch, ANumberInATextIsNoErrorCode) {
+  const Finished finished = run_faulty(scratch_, "name_a_size", {"--only", "Functional.relu.0,Torch.*"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.err + finished.out, Not(HasSubstr("lost the device")));
+  EXPECT_THAT(finished.err + finished.out, Not(HasSubstr("retrying")));
+  expect_only_relu_skipped(scratch_, "RuntimeError: shape '[507015, 207001]' is invalid");
+}
+
 // Below the first line is advice for whoever debugs a program of their own.
 TEST_F(Torch, OfAnErrorTheFirstLineIsShown) {
   const std::string mark = scratch_.file("mark");

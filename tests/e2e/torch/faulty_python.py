@@ -70,6 +70,11 @@ def hang_gpu():
     torch.cuda._sleep(1 << 60)
 
 
+def name_a_size():
+    """As an error of the arguments does: the number is that of elements."""
+    raise RuntimeError("shape '[507015, 207001]' is invalid for input of size 507015")
+
+
 def advise():
     """As CUDA's errors do."""
     raise RuntimeError("CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert' in https://example.org\n")

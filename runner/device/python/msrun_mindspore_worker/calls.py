@@ -8,9 +8,9 @@ from msrun_mindspore_worker import names, tensors
 from msrun_worker import answers
 
 _failures = answers.Failures(
-    lost=r"\b5070\d\d\b|device (?:is )?lost",
+    lost=answers.code(answers.LOST_CODES) + r"|device (?:is )?lost",
     out_of_memory=r"out of memory|memory isn't enough|memory not enough|not enough memory|allocate memory fail|"
-                  r"\b20700[12]\b",
+                  + answers.code(answers.MEMORY_CODES),
     unsupported=r"not support|unsupported|no kernel|is not implemented|unregistered")
 
 # MindSpore records what is differentiated for the process as a whole, not for each thread.

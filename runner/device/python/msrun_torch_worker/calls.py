@@ -9,9 +9,10 @@ from msrun_torch_worker import forms, names, tensors
 from msrun_worker import answers
 
 _failures = answers.Failures(
-    lost=r"\b5070\d\d\b|device-side assert|illegal memory access|unspecified launch failure|"
+    lost=answers.code(answers.LOST_CODES) + r"|device-side assert|illegal memory access|unspecified launch failure|"
          r"CUDA error: (?:misaligned|illegal|uncorrectable|the launch timed out)|device (?:is )?lost",
-    out_of_memory=r"out of memory|can't allocate memory|DefaultCPUAllocator|not enough memory|\b20700[12]\b",
+    out_of_memory=r"out of memory|can't allocate memory|DefaultCPUAllocator|not enough memory|" +
+                  answers.code(answers.MEMORY_CODES),
     unsupported=r"not implemented for|not supported|unsupported|no kernel|Could not run|"
                 r"does not support|is not available|only supported|not currently implemented|"
                 r"compiled without|requires compiling|not compiled",

@@ -11,6 +11,17 @@ FAILED = "failed"
 OOM = "oom"
 LOST = "lost"  # the device is of no more use to this process
 
+# Error codes of the runtime of Ascend (CANN), as regular expressions.
+LOST_CODES = r"5070\d\d"
+MEMORY_CODES = r"20700[12]"
+
+
+def code(number):
+    """A regular expression for an error code of the device's runtime (CANN). The number alone may as well be a size or
+    an index that a text is about: it is a code where the text calls it one."""
+    return (r"\b(?:err|error|errno|error_?code|ret|ret_?code|return|code|result|status|fail|failed|failure)"
+            r"(?:\W+(?:code|is|was|no|value|ret|returned))*\W{1,4}(?:%s)\b" % number)
+
 
 class Unresolved(Exception):
     """The framework has nothing of the recorded name. Its text is for the user."""
