@@ -65,6 +65,11 @@ bool can_resume(const RunFiles& files) {
 // Whoever searches the log for "Successfully" finds it where all calls were checked that could be.
 void say_success(const VerdictCounts& counts) {
   const std::uint64_t all = counts.total() + counts.skip;
+  if (counts.nothing_compared > 0 && counts.compared() > 0) {
+    spdlog::warn("{} of {} calls {} no output that can be compared: nothing of {} was checked.",
+                 counts.nothing_compared, all, counts.nothing_compared == 1 ? "has" : "have",
+                 counts.nothing_compared == 1 ? "it" : "them");
+  }
   if (all == 0) {
     spdlog::error("Nothing was checked: there was no call to check.");
   } else if (counts.compared() == 0) {

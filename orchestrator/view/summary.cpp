@@ -44,6 +44,8 @@ constexpr std::array conclusions{
                Style::plain, false, [](const VerdictCounts& counts) { return counts.varying; }},
     Conclusion{"explained by rounding", "warnings and errors no larger than rounding makes them", Style::plain, false,
                [](const VerdictCounts& counts) { return counts.rounding_only; }},
+    Conclusion{"not compared", "calls without an output that can be compared", Style::caution, false,
+               [](const VerdictCounts& counts) { return counts.nothing_compared; }},
     Conclusion{"proves little", "results that agree where nothing else could be expected", Style::plain, false,
                [](const VerdictCounts& counts) { return counts.mistrusted; }},
 };

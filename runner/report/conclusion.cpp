@@ -42,6 +42,11 @@ Conclusion conclusion_of(const RunRecords& records, const Foremost& foremost) {
     conclusion.tone = "caution";
     conclusion.sentence += " " + counted_with_commas(counts.failed_to_run, "call") + " failed to run.";
   }
+  if (counts.nothing_compared > 0) {
+    conclusion.tone = "caution";
+    conclusion.sentence += " " + counted_with_commas(counts.nothing_compared, "call") +
+                           (counts.nothing_compared == 1 ? " has" : " have") + " no output that can be compared.";
+  }
   if (counts.backward_unchecked > 0) {
     conclusion.tone = "caution";
     conclusion.sentence +=

@@ -316,6 +316,22 @@ TEST_F(MindSporeRun, NamesTheFileThatIsMissing) {
   EXPECT_THAT(journal.out, HasSubstr("dump_tensor_data/Mint.exp.0.forward.input.0.npy"));
 }
 
+// Results that nothing was compared with are no part of what was checked, and no summary may hide that.
+TEST_F(MindSporeRun, SaysHowManyCallsHaveNoExpectedOutput) {
+  const fs::path folder = scratch_ / "no_output";
+  fs::copy(fs::path(fixture("10_real_data")).parent_path(), folder, fs::copy_options::recursive);
+  auto dump = nlohmann::ordered_json::parse(read_file(folder / "dump.json"));
+  for (const char* call : {"Mint.add.0.forward", "Mint.abs.0.forward"}) {
+    dump["data"][call]["output"] = nlohmann::ordered_json::array();
+  }
+  write_file(folder / "dump.json", dump.dump());
+  const Finished finished =
+      run({"acc_check", "-api_info", folder / "dump.json", "-o", next_out(), "--backend", "recorded", "--summary"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("[WARNING] 2 of 9 calls have no output that can be compared: nothing of them"));
+  EXPECT_THAT(finished.out, HasSubstr("        2  not compared: "));
+}
+
 // The file counts, but may be that of another call.
 TEST_F(MindSporeRun, SaysOfAFileThatItIsNotWhatTheDumpSays) {
   const fs::path folder = scratch_ / "mismatch";
