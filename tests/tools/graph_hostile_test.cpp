@@ -288,6 +288,24 @@ TEST(GraphHostile, DumpsThatDoNotGoTogetherAreRefused) {
   EXPECT_THAT(finished.err, HasSubstr("should both be statistics or md5"));
 }
 
+TEST(GraphHostile, NamesThatOccurAgainAreTold) {
+  GraphRun run;
+  model().write(run.folder() / "npu");
+  const fs::path dump = run.folder() / "npu/dump.json";
+  const std::string once = read_file(dump);
+  const std::size_t data = once.find('{', once.find("\"data\"")) + 1;
+  std::ofstream(dump) << once.substr(0, data) << R"("Functional.relu.0.forward": {"input_args": [], "output": []},)"
+                      << once.substr(data);
+  const std::vector<std::string> words{"-tp", run.folder() / "npu", "-o", run.folder() / "out"};
+  const Finished finished = run_tool("graph", words, run.folder());
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("graph: warning: Entries of " + dump.string() +
+                                      " that occur again, the later in place of the earlier: 1; the first is "
+                                      "'Functional.relu.0.forward'."));
+  std::ofstream(dump) << once;
+  EXPECT_EQ(run_tool("graph", words, run.folder()).err, "");
+}
+
 TEST(GraphHostile, AMappingThatIsNoneIsNotEffective) {
   GraphRun run;
   model().write(run.folder() / "npu");

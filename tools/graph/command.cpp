@@ -189,7 +189,13 @@ class Run {
       graph.rank = folders.rank;
       graph.npu = std::move(sides[i][0]);
       if (each == 2) graph.bench = std::move(sides[i][1]);
+      warn_of_repeats(graph.npu);
+      if (graph.bench) warn_of_repeats(*graph.bench);
     }
+  }
+
+  void warn_of_repeats(const Side& side) {
+    for (const std::string& sentence : repeated_names(side)) warn_(sentence);
   }
 
   void check_framework(const RankGraph& graph) {

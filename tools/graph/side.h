@@ -130,6 +130,14 @@ struct Side {
   std::vector<TextId> frames;
   std::vector<Stack> stacks;  // the first is the empty one
 
+  // Entries of dump.json and lines of construct.json whose names occur again: the later took the place of the earlier.
+  struct Repeats {
+    std::uint64_t count = 0;
+    TextId first = 0;  // its name
+  };
+  Repeats repeated_entries;
+  Repeats repeated_lines;
+
   std::unordered_map<TextId, std::uint32_t> entry_of;
   std::unordered_map<TextId, std::uint32_t> line_of;
   std::unordered_map<TextId, std::uint32_t> stack_of;

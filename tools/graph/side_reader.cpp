@@ -13,6 +13,7 @@
 #include "tools/graph/dump_reader.h"
 #include "tools/graph/overflow.h"
 #include "tools/recordings/companions.h"
+#include "tools/recordings/recording_reader.h"
 
 namespace msrun::graph {
 namespace {
@@ -41,6 +42,10 @@ std::string_view framework_of(const JsonNode& node, int depth) {
     if (const std::string_view found = framework_of(child, depth - 1); !found.empty()) return found;
   }
   return {};
+}
+
+void note(Side::Repeats& repeats, TextId name) {
+  if (repeats.count++ == 0) repeats.first = name;
 }
 
 class DumpReader {
@@ -109,6 +114,7 @@ class DumpReader {
       side_.entries.push_back(entry);
     } else {
       side_.entries[place->second] = entry;
+      note(side_.repeated_entries, entry.name);
     }
   }
 
@@ -143,6 +149,7 @@ void add_line(const std::string& file, std::string_view name, const JsonNode& va
     side.lines.push_back(line);
   } else {
     side.lines[place->second] = line;
+    note(side.repeated_lines, line.name);
   }
 }
 
@@ -210,6 +217,18 @@ void read_construct(const std::string& name, JsonReader::Source source, Side& si
       ": The content of 'construct.json' is empty, failed to build graph. When dumping data, it is necessary "
       "to select level L0 or mix in order to collect model structure data, that is, the content of "
       "'construct.json' is not empty.");
+}
+
+std::vector<std::string> repeated_names(const Side& side) {
+  std::vector<std::string> sentences;
+  const auto add = [&](const char* file, const Side::Repeats& repeats) {
+    const std::string text = recordings::repeated_entries(join_path(side.folder, file), repeats.count,
+                                                          side.text(repeats.first), recordings::Repeated::replaces);
+    if (!text.empty()) sentences.push_back(text);
+  };
+  add("dump.json", side.repeated_entries);
+  add("construct.json", side.repeated_lines);
+  return sentences;
 }
 
 Side read_side(const std::string& folder, OverflowRules overflow) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kernels/io/json/json_reader.h"
 #include "tools/graph/side.h"
@@ -11,6 +12,9 @@ namespace msrun::graph {
 // overflow: by which rules the level of every call is found as well. Throws UserError for files that are missing,
 // unreadable, of 1 GiB or more, or no such JSON, and for a construct.json without nodes.
 Side read_side(const std::string& folder, OverflowRules overflow);
+
+// What there is to be warned of where names occur again in a file, one sentence for each file.
+std::vector<std::string> repeated_names(const Side& side);
 
 // The parts, from any source; name stands in messages. read_construct also refuses what has no nodes.
 void read_dump(const std::string& name, JsonReader::Source source, OverflowRules overflow, Side& side);

@@ -280,12 +280,15 @@ class RecordingReader {
 
 }  // namespace
 
-std::string repeated_calls(const Recording& recording, Repeated repeated) {
-  if (recording.repeated == 0) return {};
-  return "Entries of " + recording.path + " that occur again, " +
+std::string repeated_entries(const std::string& path, std::uint64_t count, std::string_view first, Repeated repeated) {
+  if (count == 0) return {};
+  return "Entries of " + path + " that occur again, " +
          (repeated == Repeated::is_kept ? "beside the earlier" : "the later in place of the earlier") + ": " +
-         std::to_string(recording.repeated) + "; the first is '" +
-         sanitised(bounded(std::string(recording.text(recording.first_repeated)))) + "'.";
+         std::to_string(count) + "; the first is '" + sanitised(bounded(std::string(first))) + "'.";
+}
+
+std::string repeated_calls(const Recording& recording, Repeated repeated) {
+  return repeated_entries(recording.path, recording.repeated, recording.text(recording.first_repeated), repeated);
 }
 
 Recording read_recording(const std::string& name, JsonReader::Source source, const std::string& side, bool debug,

@@ -22,7 +22,9 @@ Recording read_recording(const std::string& path, const std::string& side, Repea
 Recording read_recording(const std::string& name, JsonReader::Source source, const std::string& side, bool debug,
                          Repeated repeated = Repeated::replaces);
 
-// What there is to be warned of where names of calls come again, as the pre-check says it; empty if none does.
+// What there is to be warned of where names come again in a file, as the pre-check says it, so many of them; empty if
+// none does.
+std::string repeated_entries(const std::string& path, std::uint64_t count, std::string_view first, Repeated repeated);
 std::string repeated_calls(const Recording& recording, Repeated repeated);
 
 }  // namespace msrun::recordings
