@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const UserError&) {
   }
   try {
-    static_cast<void>(recordings::parse_layer_rules("fuzz.yaml", text));
+    static_cast<void>(recordings::parse_layer_rules("fuzz.yaml", text, recordings::RepeatedKeys::last_counts));
   } catch (const UserError&) {
   }
   return 0;

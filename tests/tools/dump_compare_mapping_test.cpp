@@ -175,6 +175,9 @@ TEST(DumpCompareMapping, KeysThatAreThereTwiceAreRefusedAndRowsWithTwoNamesAreTo
     EXPECT_THAT(twice.err, HasSubstr("map.yaml has the key " + a + " twice."));
   }
   EXPECT_EQ(run("-dm", again, {"--compat", "msprobe"}).exit_code, 0);
+  const Finished layers = run("-lm", "TopLayer:\n  fc: linear\n  fc: dense\n");
+  EXPECT_EQ(layers.exit_code, 2);
+  EXPECT_THAT(layers.err, HasSubstr("map.yaml has the key fc twice."));
   Finished shared = run("-dm", a + ": " + c + "\n" + b + ": " + c + "\n");
   EXPECT_EQ(shared.exit_code, 0);
   EXPECT_THAT(shared.err, HasSubstr("map.yaml, line 2: " + b + " and " + a + " both belong to " + c));

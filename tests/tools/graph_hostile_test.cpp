@@ -315,6 +315,10 @@ TEST(GraphHostile, AMappingThatIsNoneIsNotEffective) {
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_THAT(finished.err, HasSubstr("The layer mapping file parsing failed"));
   EXPECT_FALSE(run.vis()["NPU"]["node"]["Functional.relu.0.forward"]["matched_node_link"].empty());
+  std::ofstream(run.folder() / "twice.yaml") << "TopLayer:\n  fc: linear\nTopLayer:\n  fc: dense\n";
+  EXPECT_THAT(run.run({"-lm", (run.folder() / "twice.yaml").string()}).err,
+              HasSubstr("mapping is not effective. (The layer mapping file " + (run.folder() / "twice.yaml").string() +
+                        " has the key TopLayer twice.)"));
   std::ofstream(run.folder() / "cut.yaml") << "TopLayer:\n  fc: \"lin";
   const Finished cut = run.run({"-lm", (run.folder() / "cut.yaml").string()});
   EXPECT_EQ(cut.exit_code, 0);

@@ -360,11 +360,12 @@ std::string listed_rows(const Recording& side,
   return text.empty() ? "{}\n" : text;
 }
 
-NameMap by_layer(const Pair& pair, const std::string& file, const Warn& warn) {
+NameMap by_layer(const Pair& pair, const std::string& file, bool compat, const Warn& warn) {
   std::vector<recordings::UnusedLayerRule> unused;
   auto pairs =
       std::make_shared<std::unordered_map<std::string, std::optional<std::string>>>(recordings::map_rows_by_layer(
-          pair.target, pair.golden, file.empty() ? "" : read_whole_file(file, max_mapping_bytes), file, unused));
+          pair.target, pair.golden, file.empty() ? "" : read_whole_file(file, max_mapping_bytes), file,
+          compat ? recordings::RepeatedKeys::last_counts : recordings::RepeatedKeys::refused, unused));
   Unmatched unmatched(file, warn);
   for (const recordings::UnusedLayerRule& rule : unused) unmatched.add(rule.line, rule.name, "layer", pair.target);
   return {true,
@@ -416,7 +417,7 @@ std::optional<NameMap> name_map(const Pair& pair, const MappingFiles& mapping, b
     names.real_names = !mapping.data.empty() || (mapping.layer && pair.mindspore);
     return names;
   }
-  if (mapping.layer && (pair.mindspore || !compat)) return by_layer(pair, *mapping.layer, warn);
+  if (mapping.layer && (pair.mindspore || !compat)) return by_layer(pair, *mapping.layer, compat, warn);
   if (!mapping.data.empty()) return by_data(pair, mapping.data, compat, warn);
   if (mapping.api) return by_api(pair, *mapping.api, compat, warn);
   if (!mapping.cell) return std::nullopt;

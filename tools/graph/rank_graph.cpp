@@ -29,7 +29,7 @@ recordings::Recording calls_of(const Side& side) {
 }
 
 // Nothing if the mapping is not effective.
-std::optional<NameMap> layer_map(const RankGraph& rank, const std::string& path, const Warn& warn) {
+std::optional<NameMap> layer_map(const RankGraph& rank, const std::string& path, bool compat, const Warn& warn) {
   std::string text;
   if (!path.empty()) {
     check_input_file(path, {".yaml", ".yml"}, max_json_bytes);
@@ -40,7 +40,8 @@ std::optional<NameMap> layer_map(const RankGraph& rank, const std::string& path,
     text = all.str();
   }
   try {
-    const recordings::LayerRules rules = recordings::parse_layer_rules(path, text);
+    const recordings::LayerRules rules = recordings::parse_layer_rules(
+        path, text, compat ? recordings::RepeatedKeys::last_counts : recordings::RepeatedKeys::refused);
     const recordings::Recording calls = calls_of(rank.npu);
     for (const recordings::UnusedLayerRule& rule : recordings::unused_layer_rules(calls, path, text)) {
       warn(path + ", line " + std::to_string(rule.line) + ": " + bounded(rule.name) + " is no layer of " +
@@ -142,7 +143,7 @@ void build_graphs(RankGraph& rank, const Wanted& wanted, const Warn& warn) {
     }
     rank.mode = mode_of(rank.npu, *rank.bench);
     refuse_empty(rank);
-    if (wanted.mapping && !wanted.fuzzy) names = layer_map(rank, *wanted.mapping, warn);
+    if (wanted.mapping && !wanted.fuzzy) names = layer_map(rank, *wanted.mapping, wanted.compat, warn);
     if (names) how.mapping = &*names;
   }
   // Where a mapping is not effective, .vis is matched as without one, .vis.db by names alone.

@@ -253,9 +253,12 @@ std::vector<UnusedLayerRule> unused_layer_rules(const Recording& target, const s
   return unused;
 }
 
-LayerRules parse_layer_rules(const std::string& name, std::string_view text) {
-  std::vector<std::string> repeated;
-  const nlohmann::json document = parse_yaml(name, text, repeated);
+LayerRules parse_layer_rules(const std::string& name, std::string_view text, RepeatedKeys repeated) {
+  std::vector<std::string> keys;
+  const nlohmann::json document = parse_yaml(name, text, keys);
+  if (!keys.empty() && repeated == RepeatedKeys::refused) {
+    throw UserError("The layer mapping file " + name + " has the key " + bounded(keys.front()) + " twice.");
+  }
   LayerRules rules;
   if (document.is_null()) return rules;
   if (!document.is_object()) throw UserError("The layer mapping file " + name + " is no object of classes.");
@@ -291,13 +294,11 @@ std::unordered_map<std::string, std::string> map_calls_by_layer(const Recording&
   return pairs;
 }
 
-std::unordered_map<std::string, std::optional<std::string>> map_rows_by_layer(const Recording& target,
-                                                                              const Recording& golden,
-                                                                              std::string_view text,
-                                                                              const std::string& name,
-                                                                              std::vector<UnusedLayerRule>& unused) {
+std::unordered_map<std::string, std::optional<std::string>> map_rows_by_layer(
+    const Recording& target, const Recording& golden, std::string_view text, const std::string& name,
+    RepeatedKeys repeated, std::vector<UnusedLayerRule>& unused) {
   unused = unused_layer_rules(target, name, text);
-  const auto calls = map_calls_by_layer(target, golden, parse_layer_rules(name, text));
+  const auto calls = map_calls_by_layer(target, golden, parse_layer_rules(name, text, repeated));
   std::unordered_map<std::string_view, const Call*> by_name;
   for (const Call& call : golden.calls) by_name.emplace(golden.name(call), &call);
   std::unordered_map<std::string, std::optional<std::string>> rows;
