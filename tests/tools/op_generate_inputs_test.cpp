@@ -29,6 +29,25 @@ TEST_F(OpGenerateInputs, EntriesThatOccurAgainAreTold) {
                                   "'Torch.exp.0.forward'"));
 }
 
+// The script says so again when it runs, and it may be run by someone else.
+TEST_F(OpGenerateInputs, RangesThatAreNoNumbersAreToldWithTheScript) {
+  const auto warnings = [&](const std::string& max, const std::string& dtype) {
+    const std::string argument = tensor(dtype, "[2]", max, dtype == "bool" ? "false" : "0");
+    const std::string dump =
+        scratch_.write("dump.json", recording(R"("Torch.logical_not.0.forward": )" + forward(argument)));
+    const Finished made = run({"--api", "Torch.logical_not.0", "-i", dump, "-o", scratch_.file("o")});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    const Finished native = run({"--api", "Torch.logical_not.0", "-i", dump, "-o", scratch_.file("o"), "--run"});
+    EXPECT_EQ(native.err.empty(), max == "1" || max == "true") << native.err;
+    return made.err;
+  };
+  EXPECT_THAT(warnings("NaN", "float32"),
+              HasSubstr("Torch.logical_not.0.forward: NaN or infinity was recorded as Min or Max of 1 tensor,"));
+  EXPECT_THAT(warnings("Infinity", "bool"), HasSubstr("Min or Max of 1 tensor,"));
+  EXPECT_EQ(warnings("1", "float32"), "");
+  EXPECT_EQ(warnings("true", "bool"), "");
+}
+
 TEST_F(OpGenerateInputs, TwoDataAreRefusedAsByThePreCheck) {
   const std::string dump =
       scratch_.write("dump.json", R"({"task": "statistics", "data": {)" + exp_of("[2]") + R"(}, "data": {}})");

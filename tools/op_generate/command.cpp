@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
@@ -10,6 +11,7 @@
 
 #include "journal/replaceable.h"
 #include "kernels/api/operators.h"
+#include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/apart.h"
@@ -78,6 +80,26 @@ void check_script(const Configuration& configuration, const Options& options, co
 
 void warn(const std::string& text) { std::cerr << "op_generate: warning: " << sanitised(text) << '\n'; }
 
+// Whoever runs the script is told of each; who writes it may be someone else.
+void warn_of_ranges(const RecordedCase& recorded) {
+  if (recorded.data_mode != DataMode::random_data) return;
+  std::size_t tensors = 0;
+  const auto count = [&](const Value& tree) {
+    for_each_leaf(tree, [&](const Value& leaf) {
+      const TensorSpec* spec = recorded_tensor(leaf);
+      if (spec == nullptr) return;
+      const auto is_odd = [](const auto& bound) { return bound && !std::isfinite(*bound); };
+      if (is_odd(spec->min) || is_odd(spec->max)) ++tensors;
+    });
+  };
+  for (const Value& arg : recorded.args) count(arg);
+  for (const auto& [key, value] : recorded.kwargs) count(value);
+  for (const Value& gradient : recorded.gradients) count(gradient);
+  if (tensors == 0) return;
+  warn(recorded.key() + ": NaN or infinity was recorded as Min or Max of " + counted(tensors, "tensor") +
+       ", which says nothing of the range: the script draws finite numbers in their place, and says which as it runs.");
+}
+
 // The text of the extraction, out of the dump if there is one.
 std::string extraction_text(const Configuration& configuration, const Options& options) {
   if (!configuration.dump_path.empty()) return extraction_of(configuration, options.allow_outside_data, warn);
@@ -123,7 +145,10 @@ int run(const Options& options) {
   write_outputs(configuration, options, extraction, recorded);
   if (!recorded.not_compared.empty())
     warn(recorded.key() + ": the script compares no values: " + recorded.not_compared);
-  if (!options.run) return exit_completed;
+  if (!options.run) {
+    warn_of_ranges(recorded);
+    return exit_completed;
+  }
   NativeRun run;
   run.seed_mode = options.seed_mode;
   run.inputs_path = options.inputs_path;

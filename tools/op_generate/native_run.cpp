@@ -125,8 +125,8 @@ class InputBuilder {
     }
     ValueRange range{spec.min, spec.max, {}, {}};
     if (*dtype == DType::boolean) {
-      if (!std::isfinite(*spec.min)) range.min = 0;
-      if (!std::isfinite(*spec.max)) range.max = 1;
+      range.min = finite(*spec.min, 0, name + " Min");
+      range.max = finite(*spec.max, 1, name + " Max");
     } else {
       const auto [low, high] = numbers(*spec.min, *spec.max, *dtype, name);
       range.min = bound(low, *dtype, least_of(*dtype), name + " Min");
@@ -153,14 +153,15 @@ class InputBuilder {
     for (const double bound : {low, high}) {
       if (std::isfinite(bound)) reach = std::min(2 * std::max(reach, std::abs(bound)), most_of(dtype));
     }
-    const auto number = [&](double bound, double instead, const char* which) {
-      if (std::isfinite(bound)) return bound;
-      run_.report(name + which + ": " + python_float(bound) + " says nothing of the range; " + python_float(instead) +
-                  " is taken in its place.");
-      return instead;
-    };
-    low = number(low, -reach, " Min");
-    return {low, number(high, reach, " Max")};
+    low = finite(low, -reach, name + " Min");
+    return {low, finite(high, reach, name + " Max")};
+  }
+
+  double finite(double bound, double instead, const std::string& name) const {
+    if (std::isfinite(bound)) return bound;
+    run_.report(name + ": " + python_float(bound) + " says nothing of the range; " + python_float(instead) +
+                " is taken in its place.");
+    return instead;
   }
 
   double bound(double value, DType dtype, double limit, const std::string& name) const {

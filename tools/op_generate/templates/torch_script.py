@@ -95,13 +95,14 @@ def numbers(low, high, limits, name):
     for value in (low, high):
         if math.isfinite(value):
             reach = min(2 * max(reach, abs(value)), limits.max)
-    ends = []
-    for value, instead, which in ((low, -reach, "Min"), (high, reach, "Max")):
-        if not math.isfinite(value):
-            report("%s %s: %r says nothing of the range; %r is taken in its place." % (name, which, value, instead))
-            value = instead
-        ends.append(value)
-    return ends
+    return finite(low, -reach, name + " Min"), finite(high, reach, name + " Max")
+
+
+def finite(value, instead, name):
+    if math.isfinite(value):
+        return value
+    report("%s: %r says nothing of the range; %r is taken in its place." % (name, value, instead))
+    return instead
 
 
 def bound(value, limits, limit, name):
@@ -138,7 +139,7 @@ def random_tensor(info):
             report("%s: no range was recorded; all its values are 0." % name)
         return torch.zeros(shape, dtype=dtype)
     if kind == "bool":
-        ends = sorted([int(low) if math.isfinite(low) else 0, int(high) if math.isfinite(high) else 1])
+        ends = sorted([int(finite(low, 0.0, name + " Min")), int(finite(high, 1.0, name + " Max"))])
         return torch.randint(ends[0], ends[1] + 1, shape) > 0
     limits = torch.finfo(dtype) if kind in FLOAT_TYPES else torch.iinfo(dtype)
     if kind in FLOAT_TYPES:
