@@ -66,7 +66,9 @@ constexpr auto running = std::to_array<Option>({
      Takes::one_value},
     {"--lease-timeout SECONDS", "with --steal: silence after which a piece is taken from its holder (default 60)",
      Takes::one_value},
-    {"--max-failures N", "stop once N calls are suspicious or failed to run; the run can be continued (default: never)",
+    {"--max-failures N",
+     "stop once N calls are suspicious or failed to run and those have ended that have begun by then, which may be "
+     "further ones; the run can be continued (default: never)",
      Takes::one_value},
     {"--dry-run", "say what would run, for how long and in how much memory, and end; nothing is written"},
     {"--memory SIZE", "limit for all calls in flight: 2G, 512M or, of free memory, 50% (default 80%)",

@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/base/clock.h"
+#include "kernels/base/counted.h"
 #include "orchestrator/supervise/signals.h"
 #include "runner/results/attempts.h"
 
@@ -280,16 +281,16 @@ void Supervisor::stop_after_failures() {
   const std::uint64_t failures = failures_of(results_.summary().counts()) - run_.earlier_failures;
   if (failures < options_.max_failures) return;
   run_.enough_failures = true;
+  const std::string found = counted(failures, "call") + (failures == 1 ? " is" : " are") +
+                            " suspicious or failed to run (--max-failures " + std::to_string(options_.max_failures) +
+                            ")";
   if (results_.done() == run_.total) {
-    spdlog::warn("{} calls are suspicious or failed to run (--max-failures {}).", failures, options_.max_failures);
+    spdlog::warn("{}.", found);
     return;
   }
   if (stopping()) return;
   request_stop();
-  spdlog::warn(
-      "Stopping: {} calls are suspicious or failed to run (--max-failures {}); calls that are running are "
-      "finished first.",
-      failures, options_.max_failures);
+  spdlog::warn("Stopping: {}; calls that have begun are finished first, and may be further ones.", found);
 }
 
 bool Supervisor::stopping() const { return control_.stop.load() != 0; }

@@ -258,7 +258,7 @@ TEST_F(Ends, MaxFailuresStopsARunThatCanBeContinued) {
 TEST_F(Ends, MaxFailuresIsMetByARunThatHasFinishedToo) {
   const Finished run = check({"--only", "Torch.matmul.0", "--sim-fault", "*=scale=2", "--max-failures", "1"});
   EXPECT_EQ(run.exit_code, 1) << run.err;
-  EXPECT_THAT(run.out + run.err, HasSubstr("1 calls are suspicious or failed to run (--max-failures 1)."));
+  EXPECT_THAT(run.out + run.err, HasSubstr("1 call is suspicious or failed to run (--max-failures 1)."));
   EXPECT_THAT(run.out, Not(HasSubstr("Continue it with: ")));
   // What an earlier run has found is no failure of this one.
   EXPECT_EQ(msrun({"-csv_path", result(), "--max-failures", "1"}, scratch_.path()).exit_code, 0);
