@@ -33,7 +33,7 @@ struct ProgressState {
   std::uint64_t resumed = 0;  // of these, from the earlier run
   std::uint64_t total = 0;
   double elapsed = 0;  // seconds since the run began
-  double left = -1;    // estimated seconds; negative: by the number of calls
+  double left = -1;    // estimated seconds; negative: by the number of calls; infinite: not known
   // Other processes check calls of these as well, so that nobody knows what is left for this one.
   bool with_others = false;
   VerdictCounts counts;

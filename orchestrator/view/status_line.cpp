@@ -104,7 +104,7 @@ double calls_per_second(const ProgressState& state) {
 
 double seconds_left(const ProgressState& state) {
   if (state.done >= state.total) return 0;
-  if (state.with_others) return -1;
+  if (state.with_others || std::isinf(state.left)) return -1;
   // Before anything is finished, that nothing is left cannot be: a device may not even be open.
   if (state.done <= state.resumed && state.left < 1) return -1;
   if (state.left >= 0) return state.left;

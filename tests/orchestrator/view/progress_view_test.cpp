@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -99,6 +100,9 @@ TEST(StatusLine, RateAndTimeLeftOfThisRunOnly) {
   EXPECT_DOUBLE_EQ(seconds_left(begun), 25);
   begun.left = 0.1;
   EXPECT_LT(seconds_left(begun), 0) << "nothing is finished yet";
+  begun.done = 500;
+  begun.left = std::numeric_limits<double>::infinity();
+  EXPECT_LT(seconds_left(begun), 0) << "the number of calls is no better";
   state.with_others = true;
   EXPECT_LT(seconds_left(state), 0) << "nobody knows what others take";
   state.done = 1000;
