@@ -31,13 +31,33 @@ void for_each_pair(const Tensor& left, const Tensor& right, const Visit& visit) 
   }
 }
 
-// Adds add(x, y) of each pair of elements of two tensors of one shape to the elements of a contiguous float64 tensor of
-// that shape, which is made of zeros if it is not there yet.
+// Numbers whose squares float64 holds with all their digits.
+constexpr double least_to_square = 0x1p-480;
+constexpr double most_to_square = 0x1p480;
+
+bool may_be_squared(double size) { return size >= least_to_square && size <= most_to_square; }
+
+// The square root of a negative number stands for it with a minus sign.
+double signed_root(double square) { return std::copysign(std::sqrt(std::abs(square)), square); }
+double signed_square(double root) { return root * std::abs(root); }
+
+// The root of the sum of two signed squares, whose range is not that of the squares: those of float64 numbers may be
+// beyond it, and an infinite sum would explain everything.
+double root_of_sum(double a, double b) {
+  const double larger = std::max(std::abs(a), std::abs(b));
+  if (larger == 0 || !std::isfinite(larger)) return larger;
+  if (may_be_squared(larger)) return signed_root(signed_square(a) + signed_square(b));
+  return larger * signed_root(signed_square(a / larger) + signed_square(b / larger));
+}
+
+// Adds the square of add(x, y), which is negative where that is, of each pair of elements of two tensors of one shape
+// to what the elements of a contiguous float64 tensor of that shape are the roots of; it is made of zeros if it is not
+// there yet.
 template <class Add>
 void accumulate(Tensor& sums, const Tensor& left, const Tensor& right, const Add& add) {
   if (!sums.defined()) sums = Tensor::zeros(DType::float64, left.shape());
   double* to = sums.mutable_data<double>();
-  for_each_pair(left, right, [&](double x, double y, std::int64_t i) { to[i] += add(x, y); });
+  for_each_pair(left, right, [&](double x, double y, std::int64_t i) { to[i] = root_of_sum(to[i], add(x, y)); });
 }
 
 // The roots of sums as means of so many samples; zeros where there are no sums.
@@ -46,7 +66,8 @@ Tensor root_mean(const Tensor& sums, const Dims& shape, int samples) {
   Tensor result(DType::float64, shape);
   const double* from = sums.data<double>();
   double* to = result.mutable_data<double>();
-  for (std::int64_t i = 0; i < result.numel(); ++i) to[i] = std::sqrt(std::max(from[i], 0.0) / samples);
+  const double share = 1 / std::sqrt(static_cast<double>(samples));
+  for (std::int64_t i = 0; i < result.numel(); ++i) to[i] = std::max(from[i], 0.0) * share;
   return result;
 }
 
@@ -69,27 +90,26 @@ void mark_lost(const Tensor& exact, const Tensor& rounded, Tensor& lost) {
 }
 
 void SpreadEstimate::add(const Tensor& changed) {
-  accumulate(squares_, original_, changed, [this](double from, double to) {
+  accumulate(sums_, original_, changed, [this](double from, double to) {
     const double difference = (to - from) / change_;
     // A change that leads out of the domain of a function tells nothing.
-    return std::isfinite(difference) ? difference * difference : 0;
+    return std::isfinite(difference) ? std::abs(difference) : 0;
   });
   ++samples_;
 }
 
-Tensor SpreadEstimate::spread() const { return root_mean(squares_, original_.shape(), samples_); }
+Tensor SpreadEstimate::spread() const { return root_mean(sums_, original_.shape(), samples_); }
 
 void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded) {
-  accumulate(squares_, exact, rounded, [units = rounding::Units(rounded.dtype())](double value, double other) {
+  accumulate(sums_, exact, rounded, [this, units = rounding::Units(rounded.dtype())](double value, double other) {
     const double difference = value - other;
-    if (!std::isfinite(difference)) return 0.0;
-    const double unit = units.at(value);
-    return difference * difference - unit * unit / 6;
+    if (!std::isfinite(difference) || std::abs(value) < least_) return 0.0;
+    return root_of_sum(std::abs(difference), -units.at(value) / std::sqrt(6.0));
   });
   ++samples_;
 }
 
-Tensor NoiseEstimate::noise() const { return root_mean(squares_, shape_, samples_); }
+Tensor NoiseEstimate::noise() const { return root_mean(sums_, shape_, samples_); }
 
 bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise, double times) {
   double squares = 0;

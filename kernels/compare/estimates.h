@@ -21,7 +21,7 @@ class SpreadEstimate {
  private:
   Tensor original_;
   double change_;
-  Tensor squares_;  // their sums, float64; undefined: nothing was added
+  Tensor sums_;  // roots of sums of their squares, float64; undefined: nothing was added
   int samples_ = 0;
 };
 
@@ -33,7 +33,8 @@ void mark_lost(const Tensor& exact, const Tensor& rounded, Tensor& lost);
 // Estimates SumModel::noise from pairs of results for the same inputs, which lie beside those of the result.
 class NoiseEstimate {
  public:
-  explicit NoiseEstimate(const Dims& shape) : shape_(shape) {}
+  // Nothing is said of elements that are smaller than `least`.
+  explicit NoiseEstimate(const Dims& shape, double least = 0) : shape_(shape), least_(least) {}
 
   // Results of that shape in high precision and in the arithmetic whose noise is asked for. Elements that are not
   // finite in either add nothing.
@@ -46,7 +47,8 @@ class NoiseEstimate {
 
  private:
   Dims shape_;
-  Tensor squares_;  // sums of squares, less what storing adds to them, float64; undefined: nothing was added
+  double least_;
+  Tensor sums_;  // roots of sums of squares, less what storing adds to them, float64; undefined: nothing was added
   int samples_ = 0;
 };
 

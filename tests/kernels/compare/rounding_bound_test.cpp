@@ -256,6 +256,22 @@ TEST(RoundingEstimates, AreRootsOfMeanSquares) {
   EXPECT_DOUBLE_EQ(stored.noise().item(0), 0x1p-7 * std::sqrt(5.0 / 6));
 }
 
+// Squares of float64 numbers may be beyond its range: infinity would explain everything, and zero nothing.
+TEST(Estimates, HoldWhatCannotBeSquared) {
+  for (const double size : {1e250, 1e-250, 1e-310}) {
+    NoiseEstimate noise(Dims{1});
+    for (const double error : {3.0, -4.0}) noise.add(of({size}), of({size * (1 + error)}));
+    EXPECT_NEAR(noise.noise().item(0) / size, std::sqrt(12.5), 1e-6) << size;
+    SpreadEstimate spread(of({size}), 0.5);
+    for (const double change : {3.0, -4.0}) spread.add(of({size * (1 + change)}));
+    EXPECT_NEAR(spread.spread().item(0) / size, 2 * std::sqrt(12.5), 1e-6) << size;
+  }
+  NoiseEstimate of_larger(Dims{2}, 1e-3);
+  of_larger.add(of({1e-4, 1e-2}), of({2e-4, 2e-2}));
+  EXPECT_EQ(of_larger.noise().item(0), 0);
+  EXPECT_GT(of_larger.noise().item(1), 0);
+}
+
 TEST(TrustIn, SaysWhatProvesLittle) {
   const auto mistrust = [](const std::vector<double>& bench, const SumModel& model = {}) {
     return trust_in(of(bench), DType::float32, model).mistrust;
