@@ -25,14 +25,9 @@ namespace {
 constexpr std::size_t first_samples = 4;
 constexpr std::size_t most_samples = 16;
 constexpr std::size_t first_noise_samples = 2;
-constexpr std::size_t most_noise_samples = 8;
-constexpr std::size_t noise_samples_of_large_calls = 2;
-// The noise of a few among many elements may be so much smaller, by chance, in all of these samples.
-constexpr double missed_at_most = 16;
 // So many times beyond what few samples explain, more of them would change nothing: unless it is at most one in eight
-// elements, whose noise these may have missed.
+// elements (few_of_elements), whose noise these may have missed.
 constexpr double hopeless_share = 100;
-constexpr std::int64_t few_of_elements = 8;
 // Times what is explained of sums, of passes whose terms are too many to be measured.
 constexpr double slack_of_large_calls = 8;
 // So many times the relative roundoff of an operand is explained of a sum of products and of the spread of its terms:
@@ -43,10 +38,8 @@ constexpr double slack_of_operands = 4;
 constexpr double times_of_float32 = 4;
 // The terms of a part of a complex product: four products and their sums make up what may be small.
 constexpr std::int64_t terms_of_complex_arithmetic = 4;
-// The errors of all elements together are at most so many times those that rounding on the way is measured to make, ...
-constexpr double times_of_noise = 3;
-// ... and so many times those of operands that are cut. Operands that are rounded err half as much as those that are
-// cut, which the setting does not tell apart.
+// The errors of all elements together are at most so many times those of operands that are cut. Operands that are
+// rounded err half as much, which the setting does not tell apart.
 constexpr double times_of_cut_operands = 2;
 constexpr double times_of_rounded_operands = 4;
 
@@ -173,7 +166,9 @@ Tensor Explainer::noise_beside(const Variations::Beside& how, const Comparison& 
                                const Select& select, std::size_t samples, Tensor& lost) {
   const std::vector<Variations::Nearby>& nearby = variations_.nearby(how, samples);
   if (nearby.empty()) return {};
-  NoiseEstimate estimate(comparison.pairs[row].bench.shape());
+  // Of what float32 holds with fewer digits, or not at all, it says nothing about float64.
+  const bool stands_for_float64 = how.in_float32 && comparison.pairs[row].device.dtype() == DType::float64;
+  NoiseEstimate estimate(comparison.pairs[row].bench.shape(), stands_for_float64 ? smallest_normal(DType::float32) : 0);
   for (const Variations::Nearby& one : nearby) {
     const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
     const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
@@ -231,7 +226,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const bool between_kernels = arithmetic_.half_rounding == HalfRounding::between_kernels;
   Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels};
   if (between_kernels && dtype == DType::float16) by_steps.smallest = 0x1p-24 / in_proportion;
-  const Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples, judged.model.lost);
+  Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples, judged.model.lost);
   const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
   // One kernel that is no product, as that of a sum, passes nothing on.
   if (between_kernels && op_.traits().rounds_once && !wide_sums) return false;
@@ -254,13 +249,18 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     judged.in_half = what;
     return true;
   };
-  if (wide_sums) return explains(combined_noise(of_steps, of_steps, 0, in_proportion), "intermediate results");
+  of_steps = combined_noise(of_steps, of_steps, 0, in_proportion);
+  // Steps that leave the range of float16, at either end, do not leave that of float32.
+  const Variations::Beside composed{.rough = true, .composed = true};
+  if (dtype == DType::float16)
+    of_steps = larger_noise(of_steps, noise_beside(composed, comparison, row, select, samples, judged.model.lost));
+  if (wide_sums) return explains(of_steps, "intermediate results");
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
   Tensor of_sums =
       noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, samples, judged.model.lost);
   if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
   if (model.longest > 1 && explains(of_sums, "partial sums")) return true;
-  return explains(combined_noise(of_sums, of_steps, 1, in_proportion), "intermediate results");
+  return explains(combined_noise(of_sums, of_steps, 1, 1), "intermediate results");
 }
 
 bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
@@ -325,37 +325,6 @@ void Explainer::judge_large(const Comparison& comparison, std::size_t row, const
   // Elements that no part has may be sound, unless they are far off.
   auto [model, fit] = grant_slack();
   if (!fit.explained()) std::tie(judged.model, judged.fit) = std::pair(std::move(model), std::move(fit));
-}
-
-bool Explainer::grant_half_steps(const Comparison& comparison, std::size_t row, Judged& judged) const {
-  const auto& [bench, device] = comparison.pairs[row];
-  const bool is_one_step = arithmetic_.half_rounding == HalfRounding::between_kernels && op_.traits().rounds_once;
-  if (!is_half(device.dtype()) || arithmetic_.half_rounding == HalfRounding::nothing || is_one_step) return false;
-  SumModel model = judged.model;
-  model.nearest = false;
-  model.noise = noise_of_unmeasured_steps(bench, device.dtype());
-  if (!errs_like(bench, device, model.noise, times_of_noise)) return false;
-  RoundingFit fit = fit_rounding(bench, device, model);
-  const bool explained = is_acceptable(fit, judged.count);
-  if (!explained) return false;
-  judged.model = std::move(model);
-  judged.fit = std::move(fit);
-  judged.in_half = "intermediate results";
-  return true;
-}
-
-bool Explainer::judge_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
-  const Variations::FewTimes few(variations_);
-  if (!few.allows()) return grant_half_steps(comparison, row, judged);
-  if (measure_noise(comparison, row, select, noise_samples_of_large_calls, true, judged)) return true;
-  const bool may_be_missed =
-      judged.fit.beyond * few_of_elements <= judged.count && judged.fit.max_share <= missed_at_most;
-  if (may_be_missed && variations_.has_room_for_samples() &&
-      measure_noise(comparison, row, select, most_noise_samples, true, judged)) {
-    return true;
-  }
-  if (never_rounds_on_the_way(comparison, row, select, judged)) return false;
-  return rounds_on_the_way(comparison, row, select, noise_samples_of_large_calls, judged);
 }
 
 Trust Explainer::trust_of(const Tensor& bench, DType dtype, const Judged& judged) {

@@ -32,6 +32,12 @@ class Explainer {
   void explain(Comparison& comparison, const SumStatistics& sums, const Select& select, bool silent);
 
  private:
+  static constexpr std::size_t most_noise_samples = 8;
+  // One in so many elements are few.
+  static constexpr std::int64_t few_of_elements = 8;
+  // The errors of all elements together are at most so many times those that rounding on the way is measured to make.
+  static constexpr double times_of_noise = 3;
+
   // What rounding explains of a row.
   struct Judged {
     SumModel model;

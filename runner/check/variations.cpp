@@ -10,6 +10,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/stored_products.h"
+#include "kernels/numeric/stored_steps.h"
 #include "kernels/tensor/changed_elements.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/random.h"
@@ -361,6 +362,7 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
       options.benchmark = false;
       options.arithmetic = how.arithmetic;
       const RoughScope rough(how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0);
+      const StoredSteps steps(how.composed);
       std::optional<StoredProducts> products;
       if (how.stored) products.emplace(how.smallest);
       Evaluation rounded = evaluate(op_, how.in_float32 ? kept_in_float32(call) : call, options);

@@ -94,6 +94,8 @@ class Variations {
     bool in_float32 = false;  // inputs of other floating dtypes are float32 numbers of all their digits
     bool stored = false;  // each product is rounded only where it is stored (kernels/numeric/stored_products.h), ...
     double smallest = 0;  // ... and the factors of attention to multiples of this, if it is not 0
+    bool composed =
+        false;  // each operator that another is composed of stores its result (kernels/numeric/stored_steps.h)
     bool operator==(const Beside&) const = default;
   };
   // The results for such inputs, in the benchmark's precision and so.

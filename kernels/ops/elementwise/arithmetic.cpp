@@ -162,21 +162,25 @@ Var remainder(const Var& a, const Var& b) {
   refuse_integer_zero(a, b);
   return stepping(
       a, b, [](auto x, auto y) { return floor_remainder(x, y); }, [](auto, auto, auto, auto g) { return g; },
-      [](auto x, auto y, auto, auto g) { return -g * floor_quotient(x, y); });
+      [stored = StoredFactor::of_half(result_dtype({&a, &b}))](auto x, auto y, auto, auto g) {
+        return -g * stored(floor_quotient(x, y));
+      });
 }
 
 Var fmod(const Var& a, const Var& b) {
   refuse_integer_zero(a, b);
   return stepping(
       a, b, [](auto x, auto y) { return trunc_remainder(x, y); }, [](auto, auto, auto, auto g) { return g; },
-      [](auto x, auto y, auto, auto g) { return -g * std::trunc(x / y); });
+      [stored = StoredFactor::of_half(result_dtype({&a, &b}))](auto x, auto y, auto, auto g) {
+        return -g * stored(std::trunc(x / y));
+      });
 }
 
 Var reciprocal(const Var& x) {
   return complex_unary(
       x, [](auto a) { return quotient(decltype(a){1}, a); },
       [stored = StoredFactor::of_half(x.dtype())](auto, auto y, auto g) {
-        return stored.holds(y * y) ? -g * conjugate(y) * conjugate(y) : -g * stored(y * y);
+        return stored.keeps(y * y) ? -g * conjugate(y) * conjugate(y) : -g * stored(y * y);
       });
 }
 
@@ -255,7 +259,7 @@ Var div(const Var& a, const Var& b) {
   return float_binary(a, b, complex_too([](auto x, auto y) { return quotient(x, y); }),
                       complex_too([](auto, auto y, auto, auto g) { return quotient(g, conjugate(y)); }),
                       complex_too([stored = StoredFactor(float_result_dtype({&a, &b}))](auto x, auto y, auto, auto g) {
-                        return -g * stored(quotient(conjugate(quotient(x, y)), conjugate(y)));
+                        return -g * stored(quotient(conjugate(stored(quotient(x, y))), conjugate(y)));
                       }));
 }
 
@@ -272,7 +276,10 @@ Var square(const Var& x) {
   // The square of a bool is a number.
   if (x.dtype() == DType::boolean) return square(cast(x, DType::int64));
   return unary_any(x, complex_too([](auto a) { return wrapping_mul(a, a); }),
-                   complex_too([](auto a, auto, auto g) { return decltype(g){2} * g * conjugate(a); }));
+                   complex_too([stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+                     const auto slope = decltype(g){2} * conjugate(a);
+                     return stored.holds(slope) ? decltype(g){2} * g * conjugate(a) : g * stored(slope);
+                   }));
 }
 
 Var abs(const Var& x) {
@@ -304,7 +311,7 @@ Var rsqrt(const Var& x) {
       [stored = StoredFactor::of_half(x.dtype()), rough = roughness() != 0](auto, auto y, auto g) {
         const auto half = static_cast<decltype(g)>(-0.5);
         const auto cube = conjugate(stored(y * y * y));
-        return rough ? half * g * cube : g * (half * cube);
+        return rough ? stored(half * g) * cube : g * (half * cube);
       });
 }
 

@@ -22,7 +22,8 @@ Var atan2(const Var& a, const Var& b) {
                       of_b = OwnStep(b), rough = roughness() != 0](auto numerator, auto y, auto x, auto g) {
     using T = decltype(x);
     const T squares = stored(of_a(y * y) + of_b(x * x));
-    if (!stored.holds(squares) || !stored.holds(T{1} / squares)) return g * (numerator * stored(T{1} / squares));
+    if (!stored.keeps(squares) || !stored.keeps(T{1} / squares) || (rough && !stored.keeps(g * numerator)))
+      return rough ? stored(g * numerator) * stored(T{1} / squares) : g * (numerator * stored(T{1} / squares));
     return rough ? g * numerator * (T{1} / squares) : g * (numerator / squares);
   };
   return float_binary(
@@ -34,7 +35,8 @@ Var atan2(const Var& a, const Var& b) {
 // A product with a gradient that is next to nothing loses its digits below the normal numbers, which a division by what
 // is small as well makes large: devices may multiply first.
 Var hypot(const Var& a, const Var& b) {
-  const auto slope = [rough = roughness() != 0](auto x, auto z, auto g) { return rough ? g * x / z : g * (x / z); };
+  const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b})), rough = roughness() != 0](
+                         auto x, auto z, auto g) { return rough ? stored(g * x) / z : g * stored(x / z); };
   return float_binary(
       a, b, [](auto x, auto y) { return std::hypot(x, y); },
       [slope](auto x, auto, auto z, auto g) { return slope(x, z, g); },
@@ -47,7 +49,9 @@ Var xlogy(const Var& a, const Var& b) {
                                         : x == 0  ? decltype(x){0}
                                                   : x * logarithm(y); },
       [](auto x, auto y, auto, auto g) { return x == 0 && y <= 0 ? decltype(g){0} : g * logarithm(y); },
-      [](auto x, auto y, auto, auto g) { return g * x / y; });
+      [stored = StoredFactor::of_half(float_result_dtype({&a, &b}))](auto x, auto y, auto, auto g) {
+        return stored(g * x) / y;
+      });
 }
 
 Var xlog1py(const Var& a, const Var& b) {
@@ -56,7 +60,9 @@ Var xlog1py(const Var& a, const Var& b) {
                                         : x == 0  ? decltype(x){0}
                                                   : x * logarithm_of_one_plus(y); },
       [](auto x, auto y, auto, auto g) { return x == 0 && y <= -1 ? decltype(g){0} : g * logarithm_of_one_plus(y); },
-      [](auto x, auto y, auto, auto g) { return g * x / (y + 1); });
+      [stored = StoredFactor::of_half(float_result_dtype({&a, &b}))](auto x, auto y, auto, auto g) {
+        return stored(g * x) / (y + 1);
+      });
 }
 
 // log(1 + x), for which devices may add 1 to a small x.
@@ -67,17 +73,19 @@ T logarithm_after_one(T x, std::uint32_t seed) {
 
 // Infinities of the same sign have no difference, but a maximum.
 Var logaddexp(const Var& a, const Var& b) {
+  const StoredFactor stored = StoredFactor::of_half(float_result_dtype({&a, &b}));
   return float_binary(
       a, b,
       [seed = roughness()](auto x, auto y) {
         if (std::isinf(x) && x == y) return x;
         return (x > y ? x : y) + logarithm_after_one(exponential(-std::abs(x - y)), seed);
       },
-      [](auto x, auto y, auto, auto g) { return g / (1 + exponential(y - x)); },
-      [](auto x, auto y, auto, auto g) { return g / (1 + exponential(x - y)); });
+      [stored](auto x, auto y, auto, auto g) { return g / stored(1 + exponential(y - x)); },
+      [stored](auto x, auto y, auto, auto g) { return g / stored(1 + exponential(x - y)); });
 }
 
 Var logaddexp2(const Var& a, const Var& b) {
+  const StoredFactor stored = StoredFactor::of_half(float_result_dtype({&a, &b}));
   return float_binary(
       a, b,
       [seed = roughness()](auto x, auto y) {
@@ -86,8 +94,8 @@ Var logaddexp2(const Var& a, const Var& b) {
         return (x > y ? x : y) +
                logarithm_after_one(std::exp2(-std::abs(x - y)), seed) * static_cast<T>(std::numbers::log2e);
       },
-      [](auto x, auto y, auto, auto g) { return g / (1 + std::exp2(y - x)); },
-      [](auto x, auto y, auto, auto g) { return g / (1 + std::exp2(x - y)); });
+      [stored](auto x, auto y, auto, auto g) { return g / stored(1 + std::exp2(y - x)); },
+      [stored](auto x, auto y, auto, auto g) { return g / stored(1 + std::exp2(x - y)); });
 }
 
 Var copysign(const Var& a, const Var& b) {

@@ -40,7 +40,7 @@ Var cube(const Var& x) {
       x, [](auto a) { return a * a * a; },
       [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
         const auto slope = decltype(a){3} * a * a;
-        return stored.holds(slope) ? decltype(g){3} * g * conjugate(a) * conjugate(a) : g * stored(slope);
+        return stored.keeps(slope) ? decltype(g){3} * g * conjugate(a) * conjugate(a) : g * stored(slope);
       });
 }
 
@@ -58,7 +58,7 @@ Var power_of_operands(const Var& base, const Var& exponent) {
                 complex_too([stored, of_exponent](auto x, auto p, auto, auto g) {
                   using T = decltype(x);
                   if (p == T{0}) return p * T{0};
-                  return g * stored(conjugate(p) * conjugate(power(x, of_exponent(p - T{1}))));
+                  return g * stored(conjugate(p) * conjugate(stored(power(x, of_exponent(p - T{1})))));
                 }),
                 complex_too([stored, of_base](auto x, auto p, auto z, auto g) {
                   using T = decltype(x);
@@ -80,7 +80,11 @@ Value power_operator(const Bound& args) { return power_of_operands(args.var("inp
 Var pow(const Var& x, double exponent) {
   if (exponent == 2)
     return complex_unary(
-        x, [](auto a) { return a * a; }, [](auto a, auto, auto g) { return decltype(g){2} * g * conjugate(a); });
+        x, [](auto a) { return a * a; },
+        [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+          const auto slope = decltype(g){2} * conjugate(a);
+          return stored.holds(slope) ? decltype(g){2} * g * conjugate(a) : g * stored(slope);
+        });
   if (exponent == 3) return cube(x);
   if (exponent == 0.5) return sqrt(x);
   if (exponent == -0.5) return rsqrt(x);
@@ -88,7 +92,7 @@ Var pow(const Var& x, double exponent) {
       x, [exponent](auto a) { return power(a, static_cast<decltype(a)>(exponent)); },
       [exponent, stored = StoredFactor(x.dtype())](auto a, auto, auto g) {
         using T = decltype(a);
-        const T slope = static_cast<T>(exponent) * conjugate(power(a, static_cast<T>(exponent - 1)));
+        const T slope = static_cast<T>(exponent) * conjugate(stored(power(a, static_cast<T>(exponent - 1))));
         return exponent == 0 ? T{0} : g * stored(slope);
       });
 }

@@ -91,11 +91,17 @@ Var atan(const Var& x) {
 }
 Var sinh(const Var& x) {
   return complex_unary(
-      x, [](auto a) { return std::sinh(a); }, [](auto a, auto, auto g) { return g * conjugate(std::cosh(a)); });
+      x, [](auto a) { return std::sinh(a); },
+      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return g * conjugate(stored(std::cosh(a)));
+      });
 }
 Var cosh(const Var& x) {
   return complex_unary(
-      x, [](auto a) { return std::cosh(a); }, [](auto a, auto, auto g) { return g * conjugate(std::sinh(a)); });
+      x, [](auto a) { return std::cosh(a); },
+      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return g * conjugate(stored(std::sinh(a)));
+      });
 }
 Var asinh(const Var& x) {
   return complex_unary(
@@ -137,12 +143,16 @@ Var log2(const Var& x) {
           return std::log2(a);
         }
       },
-      [](auto a, auto, auto g) { return quotient(g, conjugate(a) * static_cast<decltype(g)>(ln2)); });
+      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return quotient(g, stored(conjugate(a) * static_cast<decltype(g)>(ln2)));
+      });
 }
 Var log10(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::log10(a); },
-      [](auto a, auto, auto g) { return quotient(g, conjugate(a) * static_cast<decltype(g)>(ln10)); });
+      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return quotient(g, stored(conjugate(a) * static_cast<decltype(g)>(ln10)));
+      });
 }
 Var log1p(const Var& x) {
   return unary(
@@ -152,15 +162,15 @@ Var log1p(const Var& x) {
 Var erf(const Var& x) {
   return unary(
       x, [](auto a) { return error_function(a); },
-      [](auto a, auto, auto g) {
-        return g * static_cast<decltype(g)>(2 * std::numbers::inv_sqrtpi) * exponential(-a * a);
+      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return g * static_cast<decltype(g)>(2 * std::numbers::inv_sqrtpi) * stored(exponential(-a * a));
       });
 }
 Var erfc(const Var& x) {
   return unary(
       x, [](auto a) { return std::erfc(a); },
-      [](auto a, auto, auto g) {
-        return -g * static_cast<decltype(g)>(2 * std::numbers::inv_sqrtpi) * exponential(-a * a);
+      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return -g * static_cast<decltype(g)>(2 * std::numbers::inv_sqrtpi) * stored(exponential(-a * a));
       });
 }
 Var erfinv(const Var& x) {
@@ -173,15 +183,17 @@ Var erfinv(const Var& x) {
 Var lgamma(const Var& x) {
   return unary(
       x, [](auto a) { return static_cast<decltype(a)>(log_gamma(a)); },
-      [](auto a, auto, auto g) { return g * static_cast<decltype(g)>(digamma(a)); });
+      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return g * stored(static_cast<decltype(g)>(digamma(a)));
+      });
 }
 Var digamma_of(const Var& x) {
   const bool in_float32 = recorded_dtype(x.dtype()) != DType::float64;
   return unary(
       x, [](auto a) { return static_cast<decltype(a)>(digamma(a)); },
-      [in_float32, rough = roughness() != 0](auto a, auto, auto g) {
+      [in_float32, stored = StoredFactor::of_half(x.dtype()), rough = roughness() != 0](auto a, auto, auto g) {
         const bool cut = rough && std::is_same_v<decltype(a), double>;
-        return g * static_cast<decltype(g)>(cut ? trigamma_cut_short(a) : trigamma_beside_poles(a, in_float32));
+        return g * stored(static_cast<decltype(g)>(cut ? trigamma_cut_short(a) : trigamma_beside_poles(a, in_float32)));
       });
 }
 

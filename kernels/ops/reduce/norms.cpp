@@ -64,9 +64,11 @@ std::optional<T> quotient_of_stored_powers(T size, T norm, T g, double p, const 
   const T exact = std::pow(size, static_cast<T>(p - 1));
   const T element = in_float16(exact);
   const T exact_scale = std::pow(norm, static_cast<T>(p - 1));
-  const T scale = powers.norm_in_float16 ? in_float16(exact_scale) : exact_scale;
-  if (element == exact && scale == exact_scale) return std::nullopt;
-  return element * (g / scale);
+  if (!powers.norm_in_float16) return element == exact ? std::nullopt : std::optional(element * (g / exact_scale));
+  const T scale = in_float16(exact_scale);
+  const T share = in_float16(g / scale);
+  if (element == exact && scale == exact_scale && share == g / scale) return std::nullopt;
+  return element * share;
 }
 
 }  // namespace
@@ -109,22 +111,27 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim, const Po
   if (p == 1) {
     return record(sum_of([](auto v) { return std::abs(v); }), [sign](auto v, auto, auto g) { return g * sign(v); });
   }
+  const StoredFactor stored = of_norm.norm_in_float16 ? StoredFactor(DType::float16) : StoredFactor::of_half(x.dtype());
   if (p == 2) {
     const Tensor squares = sum_of([](auto v) { return v * v; });
-    return record(map(wide, squares, [](auto s) { return std::sqrt(s); }),
-                  [](auto v, auto y, auto g) { return y == 0 ? decltype(v){0} : g * v / y; });
+    return record(map(wide, squares, [](auto s) { return std::sqrt(s); }), [stored](auto v, auto y, auto g) {
+      if (stored(y) == 0) return decltype(v){0};
+      const auto share = g / stored(y);
+      return stored.keeps(y) && stored.keeps(share) ? g * v / y : stored(share) * v;
+    });
   }
   // torch keeps the order in float32 for the norm itself, whatever the tensor is, and in float64 for the gradient.
   const double order = static_cast<float>(p);
   const Tensor powers = sum_of([order](auto v) { return std::pow(std::abs(v), static_cast<decltype(v)>(order)); });
   return record(map(wide, powers, [order](auto s) { return std::pow(s, static_cast<decltype(s)>(1 / order)); }),
-                [p, of_norm, rough = roughness() != 0](auto v, auto y, auto g) {
+                [p, of_norm, stored, rough = roughness() != 0](auto v, auto y, auto g) {
                   using T = decltype(v);
-                  if (y == 0 || (v == 0 && !is_nan(y))) return T{0};
-                  if (of_norm.elements_in_float16) {
-                    const auto quotient = quotient_of_stored_powers(std::abs(v), y, g, p, of_norm, rough);
+                  if (stored(y) == 0) return T{0};
+                  if (of_norm.elements_in_float16 && (v != 0 || p > 1)) {
+                    const auto quotient = quotient_of_stored_powers(std::abs(v), stored(y), g, p, of_norm, rough);
                     if (quotient) return std::copysign(T{1}, v) * *quotient;
                   }
+                  if (v == 0 && !is_nan(y)) return T{0};
                   // Powers of the quotient: those of an element and of the norm may leave the range alone.
                   const auto size = std::abs(v);
                   return g * (v / size) * std::pow(size / y, static_cast<T>(p - 1));
@@ -168,9 +175,11 @@ TRAITS("_foreach_norm", .ranks_all_in = asks_for_extreme_norm<1>);
 
 OP("dist(Tensor input, Tensor other, Scalar p=2)", [](const Bound& args) -> Value {
   Raised raised;
-  const Var x = raised(args.var("input"));
-  const Var y = raised(args.var("other"));
-  return raised.back(vector_norm(sub(x, y), args.real("p"), {}, false));
+  const Var first = args.var("input");
+  const Var second = args.var("other");
+  const bool in_float16 = first.dtype() == DType::float16 && second.dtype() == DType::float16;
+  return raised.back(vector_norm(sub(raised(first), raised(second)), args.real("p"), {}, false,
+                                 {.elements_in_float16 = in_float16, .norm_in_float16 = in_float16}));
 });
 NAMES("dist", "Torch: dist; Tensor: dist; Aten: dist");
 TRAITS("dist", .autocast = AutocastPolicy::float32, .complex = true, .ranks_all_in = asks_for_extreme_norm<2>);

@@ -14,6 +14,7 @@
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/stored_factor.h"
 #include "kernels/tensor/complex.h"
 
 namespace msrun {
@@ -173,14 +174,16 @@ Tensor running_product(const Tensor& x, std::int64_t axis) {
 }
 
 // The gradient g of a line in `to` becomes that of the line: dx_i = (sum of g_j y_j for j >= i) / x_i.
+// Frameworks store the products and the sums.
 template <class T>
-void running_product_quotients(std::int64_t extent, const Line<const T>& from, const Line<T>& to) {
+void running_product_quotients(std::int64_t extent, const StoredFactor& stored, const Line<const T>& from,
+                               const Line<T>& to) {
   T product{1};
-  for (std::int64_t i = 0; i < extent; ++i) to[i] *= conjugate(product *= from[i]);
+  for (std::int64_t i = 0; i < extent; ++i) to[i] = stored(to[i] * conjugate(stored(product *= from[i])));
   T total{0};
   for (std::int64_t i = extent; i-- > 0;) {
     total += to[i];
-    to[i] = quotient(total, conjugate(from[i]));
+    to[i] = quotient(stored(total), conjugate(from[i]));
   }
 }
 
@@ -207,12 +210,13 @@ Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) 
     const Tensor source = x.to(wide).contiguous();
     const T* elements = source.data<T>();
     const bool has_zero = std::find(elements, elements + source.numel(), T{0}) != elements + source.numel();
+    const bool divides = std::is_same_v<T, float>;
     for_each_line<T>(
         axis,
-        [has_zero](std::int64_t extent, auto from, auto to) {
+        [has_zero, divides, stored = StoredFactor::of_half(x.dtype())](std::int64_t extent, auto from, auto to) {
           bool infinite = false;
           for (std::int64_t i = 0; i < extent; ++i) infinite = infinite || is_infinite(from[i]);
-          if ((infinite || std::is_same_v<T, float>)&&!has_zero) return running_product_quotients(extent, from, to);
+          if ((infinite || divides) && !has_zero) return running_product_quotients(extent, stored, from, to);
           for (std::int64_t i = extent - 1; i-- > 0;) to[i] += conjugate(from[i + 1]) * to[i + 1];
           T before = 1;
           for (std::int64_t i = 0; i < extent; ++i) {
@@ -315,11 +319,11 @@ Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& gra
   Tensor log_sums = off_by_places(y, roughness()).clone();
   for_each_line<T>(
       axis,
-      [](std::int64_t extent, auto from, auto sums, auto to) {
+      [composed = std::is_same_v<T, float>](std::int64_t extent, auto from, auto sums, auto to) {
         bool finite = true;
         for (std::int64_t i = 0; i < extent; ++i)
           finite = finite && std::isfinite(from[i]) && std::isfinite(sums[i]) && std::isfinite(to[i]);
-        if (std::is_same_v<T, float> && finite) return composed_gradient(extent, from, sums, to);
+        if (composed && finite) return composed_gradient(extent, from, sums, to);
         exact_gradient(extent, from, sums, to);
       },
       x, log_sums, result);

@@ -169,9 +169,14 @@ Variance moments(const Var& x, const Dims& axes, double correction) {
 Var variance(const Var& x, const Variance& m, const Dims& axes, bool keepdim) {
   return x.tape().record(as_dtype_of(x, m.variance).reshape(reduced_shape(x.shape(), axes, keepdim)),
                          {{x, [t = x.tensor(), mean = m.mean, divisor = m.divisor, axes](const Tensor& g) {
+                             const StoredFactor stored = StoredFactor::of_half(t.dtype());
                              return map(t.dtype(), t, mean, expand_reduced(g, t.shape(), axes),
-                                        [divisor](auto v, auto average, auto gradient) {
-                                          return 2 * gradient * (v - average) / static_cast<decltype(v)>(divisor);
+                                        [divisor, stored](auto v, auto average, auto gradient) {
+                                          using T = decltype(v);
+                                          const T factor = static_cast<T>(2 / divisor) * gradient;
+                                          if (!stored.keeps(factor) || !stored.keeps(average))
+                                            return stored(factor) * (v - stored(average));
+                                          return 2 * gradient * (v - average) / static_cast<T>(divisor);
                                         });
                            }}});
 }
@@ -180,11 +185,17 @@ Var deviation(const Var& x, const Variance& m, const Dims& axes, bool keepdim) {
   const Tensor y = map(m.variance.dtype(), m.variance, [](auto v) { return std::sqrt(v); });
   return x.tape().record(as_dtype_of(x, y).reshape(reduced_shape(x.shape(), axes, keepdim)),
                          {{x, [t = x.tensor(), y, mean = m.mean, divisor = m.divisor, axes](const Tensor& g) {
+                             const StoredFactor stored = StoredFactor::of_half(t.dtype());
                              return map(t.dtype(), t, mean, y, expand_reduced(g, t.shape(), axes),
-                                        [divisor](auto v, auto average, auto s, auto gradient) {
+                                        [divisor, stored](auto v, auto average, auto s, auto gradient) {
                                           using T = decltype(v);
-                                          return s == 0 ? T{0}
-                                                        : gradient * (v - average) / (static_cast<T>(divisor) * s);
+                                          if (stored(s) == 0) return T{0};
+                                          const T of_variance = gradient / (2 * stored(s));
+                                          const T factor = static_cast<T>(2 / divisor) * stored(of_variance);
+                                          if (!stored.keeps(of_variance) || !stored.keeps(factor) || !stored.keeps(s) ||
+                                              !stored.keeps(average))
+                                            return stored(factor) * (v - stored(average));
+                                          return gradient * (v - average) / (static_cast<T>(divisor) * s);
                                         });
                            }}});
 }
