@@ -163,10 +163,14 @@ Var gelu_as(const Var& x, const std::string& approximate) {
 
 Var mish(const Var& x) {
   return taking([&](auto take) {
+    const auto bend_of = [take](auto a) {
+      const auto of_exponential = logarithm_of_one_plus(take(exponential(-std::abs(a))));
+      return take(hyperbolic_tangent((a > 0 ? a : decltype(a){0}) + of_exponential));
+    };
     return unary(
-        x, [](auto a) { return a * hyperbolic_tangent(log_one_plus_exp(a)); },
-        [take](auto a, auto, auto g) {
-          const auto bend = hyperbolic_tangent(log_one_plus_exp(a));
+        x, [bend_of](auto a) { return a * bend_of(a); },
+        [take, bend_of](auto a, auto, auto g) {
+          const auto bend = bend_of(a);
           return g * (bend + a * (1 - bend * bend) * take.sigmoid(a));
         });
   });

@@ -173,9 +173,23 @@ Var erfc(const Var& x) {
         return -g * static_cast<decltype(g)>(2 * std::numbers::inv_sqrtpi) * stored(exponential(-a * a));
       });
 }
+// An argument of float64 as devices may take it: a place beside, but on no other side of what it is compared with. Near
+// the end of a domain, and beside a pole, all that is left of its distance may hang on that place.
+template <class T>
+T argument_of_device(T a, std::uint32_t seed) {
+  if constexpr (std::is_same_v<T, double>) {
+    if (seed == 0 || a == std::nearbyint(a)) return a;
+    const T beside = a_place_beside(a, seed);
+    return beside == std::nearbyint(beside) ? a : beside;
+  }
+  return a;
+}
+
 Var erfinv(const Var& x) {
   return unary(
-      x, [](auto a) { return static_cast<decltype(a)>(erf_inverse(a)); },
+      x,
+      // Frameworks improve it by steps as large as the error function of the last one is off.
+      [seed = roughness()](auto a) { return static_cast<decltype(a)>(erf_inverse(argument_of_device(a, seed))); },
       [](auto, auto y, auto g) {
         return g * static_cast<decltype(g)>(0.5 / std::numbers::inv_sqrtpi) * exponential(y * y);
       });
@@ -183,14 +197,16 @@ Var erfinv(const Var& x) {
 Var lgamma(const Var& x) {
   return unary(
       x, [](auto a) { return static_cast<decltype(a)>(log_gamma(a)); },
-      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
-        return g * stored(static_cast<decltype(g)>(digamma(a)));
+      [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return g * stored(static_cast<decltype(g)>(digamma(argument_of_device(a, seed))));
       });
 }
 Var digamma_of(const Var& x) {
   const bool in_float32 = recorded_dtype(x.dtype()) != DType::float64;
   return unary(
-      x, [](auto a) { return static_cast<decltype(a)>(digamma(a)); },
+      x,
+      // Beside a pole it is the tangent of an angle that is rounded.
+      [seed = roughness()](auto a) { return static_cast<decltype(a)>(digamma(argument_of_device(a, seed))); },
       [in_float32, stored = StoredFactor::of_half(x.dtype()), rough = roughness() != 0](auto a, auto, auto g) {
         const bool cut = rough && std::is_same_v<decltype(a), double>;
         return g * stored(static_cast<decltype(g)>(cut ? trigamma_cut_short(a) : trigamma_beside_poles(a, in_float32)));

@@ -210,7 +210,7 @@ Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) 
     const Tensor source = x.to(wide).contiguous();
     const T* elements = source.data<T>();
     const bool has_zero = std::find(elements, elements + source.numel(), T{0}) != elements + source.numel();
-    const bool divides = std::is_same_v<T, float>;
+    const bool divides = std::is_same_v<T, float> || roughness() != 0;
     for_each_line<T>(
         axis,
         [has_zero, divides, stored = StoredFactor::of_half(x.dtype())](std::int64_t extent, auto from, auto to) {
@@ -319,7 +319,7 @@ Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& gra
   Tensor log_sums = off_by_places(y, roughness()).clone();
   for_each_line<T>(
       axis,
-      [composed = std::is_same_v<T, float>](std::int64_t extent, auto from, auto sums, auto to) {
+      [composed = std::is_same_v<T, float> || roughness() != 0](std::int64_t extent, auto from, auto sums, auto to) {
         bool finite = true;
         for (std::int64_t i = 0; i < extent; ++i)
           finite = finite && std::isfinite(from[i]) && std::isfinite(sums[i]) && std::isfinite(to[i]);
