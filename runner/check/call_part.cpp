@@ -30,6 +30,17 @@ struct Cut {
   int halvings = 0;          // gradients of single numbers, which are means over the axis
 };
 
+// By index of an axis what is looked for there.
+struct PlacesByIndex {
+  // The largest share that an element there has of what is explained; 0 where all are.
+  std::vector<float> worst;
+  // The largest difference of the device's elements from the benchmark's.
+  std::vector<float> errors;
+  // So many times as large as the second largest it is, where an element is beyond what is explained: of noise there
+  // are many of like size.
+  std::vector<float> prominence;
+};
+
 // By index of the axis the largest share that an element there has of what is explained; 0 where all are.
 std::vector<float> worst_shares(const Tensor& bench, const RoundingFit& fit, std::int64_t axis) {
   std::int64_t inner = 1;
@@ -50,41 +61,60 @@ std::vector<float> worst_shares(const Tensor& bench, const RoundingFit& fit, std
   return worst;
 }
 
-// By index of the axis the largest difference of the device's elements from the benchmark's; NaN counts as none.
-std::vector<float> largest_errors(const Tensor& bench, const Tensor& device, std::int64_t axis) {
-  std::vector<float> largest(static_cast<std::size_t>(bench.size(axis)));
-  if (!device.defined() || device.shape() != bench.shape()) return largest;
+// Finds the largest errors of the device's elements, of which NaN counts as none, and how far they are above others.
+void find_errors(PlacesByIndex& places, const Tensor& bench, const Tensor& device, std::int64_t axis) {
+  std::vector<float>& largest = places.errors;
+  largest.resize(static_cast<std::size_t>(bench.size(axis)));
+  places.prominence.resize(largest.size());
+  if (!device.defined() || device.shape() != bench.shape()) return;
   std::int64_t inner = 1;
   for (std::int64_t i = axis + 1; i < bench.rank(); ++i) inner *= bench.size(i);
   const Tensor exact = bench.to(DType::float64).contiguous();
   const Tensor actual = device.to(DType::float64).contiguous();
+  std::vector<float> second(largest.size());
   for (std::int64_t i = 0; i < exact.numel(); ++i) {
-    float& at = largest[static_cast<std::size_t>(i / inner % bench.size(axis))];
-    at = std::max(at, static_cast<float>(std::abs(actual.data<double>()[i] - exact.data<double>()[i])));
+    const auto place = static_cast<std::size_t>(i / inner % bench.size(axis));
+    const auto error = static_cast<float>(std::abs(actual.data<double>()[i] - exact.data<double>()[i]));
+    if (std::isnan(error)) continue;
+    second[place] = std::max(second[place], std::min(largest[place], error));
+    largest[place] = std::max(largest[place], error);
   }
-  return largest;
+  for (std::size_t i = 0; i < largest.size(); ++i) {
+    if (places.worst[i] > 0 && std::isfinite(largest[i]) && second[i] > 0)
+      places.prominence[i] = largest[i] / second[i];
+  }
 }
 
-// The indices of the axis that are worst by share, as many evenly spread ones, and among these the largest errors:
-// where results next to zero are all noise, the share of one that is wrong and not small is no longer among the worst.
-std::vector<std::int64_t> places_of(const std::vector<float>& worst, std::int64_t count,
-                                    const std::vector<float>& errors = {}) {
-  const auto size = static_cast<std::int64_t>(worst.size());
-  std::vector<std::int64_t> open;
-  for (std::int64_t i = 0; i < size; ++i) {
-    if (worst[static_cast<std::size_t>(i)] > 0) open.push_back(i);
+PlacesByIndex places_by_index(const Tensor& bench, const RoundingFit& fit, std::int64_t axis,
+                              const Tensor& device = {}) {
+  PlacesByIndex places;
+  places.worst = worst_shares(bench, fit, axis);
+  find_errors(places, bench, device, axis);
+  return places;
+}
+
+// Adds the indices of so many of the largest numbers, of those that are not 0.
+void add_largest(std::set<std::int64_t>& places, const std::vector<float>& numbers, std::int64_t count) {
+  std::vector<std::int64_t> found;
+  for (std::int64_t i = 0; i < std::ssize(numbers); ++i) {
+    if (numbers[static_cast<std::size_t>(i)] > 0) found.push_back(i);
   }
-  const auto shown = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>((count + 1) / 2), std::ssize(open));
-  std::ranges::partial_sort(open, open.begin() + shown, [&](std::int64_t a, std::int64_t b) {
-    return std::pair(-worst[static_cast<std::size_t>(a)], a) < std::pair(-worst[static_cast<std::size_t>(b)], b);
+  const std::int64_t shown = std::min<std::int64_t>(count, std::ssize(found));
+  std::ranges::partial_sort(found, found.begin() + shown, [&](std::int64_t a, std::int64_t b) {
+    return std::pair(-numbers[static_cast<std::size_t>(a)], a) < std::pair(-numbers[static_cast<std::size_t>(b)], b);
   });
-  std::set<std::int64_t> places(open.begin(), open.begin() + shown);
-  std::vector<std::int64_t> by_error;
-  for (std::int64_t i = 0; i < std::ssize(errors); ++i) by_error.push_back(i);
-  std::ranges::stable_sort(by_error, [&](std::int64_t a, std::int64_t b) {
-    return errors[static_cast<std::size_t>(a)] > errors[static_cast<std::size_t>(b)];
-  });
-  places.insert(by_error.begin(), by_error.begin() + std::min<std::ptrdiff_t>(count / 4, std::ssize(by_error)));
+  places.insert(found.begin(), found.begin() + shown);
+}
+
+// The indices of the axis that are worst by share, and as many evenly spread ones. Where most results are noise, one
+// that is wrong is not among the worst by its share: half of the others are rather those with the largest errors, and a
+// quarter of the worst those that have one element which the others there are nothing like.
+std::vector<std::int64_t> places_of(const PlacesByIndex& by_index, std::int64_t count) {
+  const auto size = static_cast<std::int64_t>(by_index.worst.size());
+  std::set<std::int64_t> places;
+  add_largest(places, by_index.worst, (count + 1) / 2 - count / 8);
+  add_largest(places, by_index.prominence, count / 8);
+  add_largest(places, by_index.errors, count / 4);
   const std::int64_t others = count - std::ssize(places);
   for (std::int64_t i = 0; i < others; ++i) places.insert(i * size / others);
   for (std::int64_t i = 0; std::ssize(places) < count; ++i) places.insert(i);
@@ -169,9 +199,8 @@ class Trial {
       return std::nullopt;
     const auto count = static_cast<std::int64_t>(std::max(share * places, 1.0));
     if (count >= size) return std::nullopt;
-    const std::vector<float> worst = worst_shares(bench_, fit_, axis);
-    const std::vector<float> errors = largest_errors(bench_, whole_.device, axis);
-    const std::vector<std::int64_t> shown = places_of(worst, count, errors);
+    const PlacesByIndex by_index = places_by_index(bench_, fit_, axis, whole_.device);
+    const std::vector<std::int64_t> shown = places_of(by_index, count);
     for (const bool lower_ranks : {false, true}) {
       if (auto part = with(axis, shown, {.lower_ranks = lower_ranks && axis == 0})) return part;
     }
@@ -186,7 +215,7 @@ class Trial {
       ++halvings;
     }
     if (exact > count) return std::nullopt;
-    return with(axis, places_of(worst, exact, errors), {.lower_ranks = axis == 0, .halvings = halvings});
+    return with(axis, places_of(by_index, exact), {.lower_ranks = axis == 0, .halvings = halvings});
   }
 
  private:
@@ -221,7 +250,7 @@ std::optional<CallPart> heads_of_sample(const WholeCall& whole, const Tensor& be
   constexpr std::int64_t fewest_axes = 3;  // samples, heads and what they are made of
   if (bench.rank() < fewest_axes || bench.size(0) < 1) return std::nullopt;
   const std::int64_t samples = bench.size(0);
-  const std::int64_t sample = places_of(worst_shares(bench, fit, 0), 1).front();
+  const std::int64_t sample = places_of(places_by_index(bench, fit, 0), 1).front();
   const MaterialisedCall call = cut_call(whole.call, {}, bench.rank(), samples, 0, {sample});
   const WholeCall of_sample{whole.op,
                             call,
