@@ -100,12 +100,14 @@ void SpreadEstimate::add(const Tensor& changed) {
 
 Tensor SpreadEstimate::spread() const { return root_mean(sums_, original_.shape(), samples_); }
 
-void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded) {
-  accumulate(sums_, exact, rounded, [this, units = rounding::Units(rounded.dtype())](double value, double other) {
-    const double difference = value - other;
-    if (!std::isfinite(difference) || std::abs(value) < least_) return 0.0;
-    return root_of_sum(std::abs(difference), -units.at(value) / std::sqrt(6.0));
-  });
+void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded, bool jumps) {
+  accumulate(sums_, exact, rounded,
+             [this, jumps, units = rounding::Units(rounded.dtype())](double value, double other) {
+               const double difference = value - other;
+               if (!std::isfinite(difference) || std::abs(value) < least_) return 0.0;
+               if (jumps && other == 0 && std::abs(value) > smallest_normal(DType::float16)) return 0.0;
+               return root_of_sum(std::abs(difference), -units.at(value) / std::sqrt(6.0));
+             });
   ++samples_;
 }
 

@@ -37,8 +37,9 @@ class NoiseEstimate {
   explicit NoiseEstimate(const Dims& shape, double least = 0) : shape_(shape), least_(least) {}
 
   // Results of that shape in high precision and in the arithmetic whose noise is asked for. Elements that are not
-  // finite in either add nothing.
-  void add(const Tensor& exact, const Tensor& rounded);
+  // finite in either add nothing. Neither do those that are 0 in the second alone, if they are `jumps`: of a number
+  // that is lost altogether no noise is left.
+  void add(const Tensor& exact, const Tensor& rounded, bool jumps = false);
 
   // Root mean square of the differences, float64, less what storing a result once adds to it: the mean square of
   // rounding to nearest is a twelfth of the square of the last place, and twice that is taken off, because it is

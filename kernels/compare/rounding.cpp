@@ -171,6 +171,8 @@ struct Allowance {
   // Arithmetic with stored intermediate results gives what has nothing to do with the benchmark.
   bool jumps(const Element& e) const {
     if (!has_stored) return false;
+    // Of a number that is lost nothing is left that could be a little off.
+    if (e.stored == 0 && std::abs(e.bench) > jump * unit_at(0)) return true;
     const double scale = std::abs(e.bench) + e.spread + typical.of(e.bench);
     return !(std::abs(e.stored - e.bench) <= jump * (units.precision() * scale + common_stored) + unit_at(0));
   }

@@ -34,6 +34,13 @@ void row_statistics(const T* x, const NormLayout& layout, T& mean, T& rstd) {
   });
   mean = centre;
   rstd = T{1} / std::sqrt(squares / size + static_cast<T>(layout.epsilon));
+  if (layout.wide_variance && std::isinf(squares) && std::isfinite(centre)) {
+    const double of_row = row_sum<double>(count, layout.summation, [x, centre](std::int64_t i) {
+      const double d = static_cast<double>(x[i]) - static_cast<double>(centre);
+      return d * d;
+    });
+    rstd = static_cast<T>(1 / std::sqrt(of_row / static_cast<double>(count) + layout.epsilon));
+  }
   if (const std::uint32_t seed = roughness(); seed != 0) {
     mean = off_by_a_place(mean, seed);
     // Beyond the range frameworks have the difference of two infinities, or a quotient.

@@ -173,7 +173,8 @@ Tensor Explainer::noise_beside(const Variations::Beside& how, const Comparison& 
     const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
     const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
     if (!exact || !rounded) return {};
-    estimate.add(*exact, *rounded);
+    // What the arithmetic itself makes of the call is beside the benchmark, as an alternative (with_stored).
+    estimate.add(*exact, *rounded, !how.rough && how.arithmetic == Arithmetic{});
     // float32 ends long before float64 does.
     const bool of_device = how.rough || how.arithmetic.summation.accumulator != Accumulator::wide;
     if (of_device && comparison.pairs[row].device.dtype() != DType::float64) mark_lost(*exact, *rounded, lost);

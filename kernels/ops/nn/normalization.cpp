@@ -15,6 +15,7 @@
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/requirements.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -25,8 +26,9 @@ struct Normalised {
   Tensor rstd;
 };
 
-Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::optional<Var>& bias,
-                     const NormLayout& layout, const Tensor& mean = {}, const Tensor& rstd = {}) {
+Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::optional<Var>& bias, NormLayout layout,
+                     const Tensor& mean = {}, const Tensor& rstd = {}) {
+  layout.wide_variance = recorded_dtype(x.dtype()) != x.dtype();
   const DType wide = compute_dtype(x.dtype());
   const auto prepare = [wide](const Tensor& tensor) {
     return tensor.defined() ? tensor.to(wide).contiguous() : tensor;

@@ -137,6 +137,36 @@ TEST(SoundDevices, MayLoseTheRowsWhoseVarianceOverflows) {
   expect_fault(call, in_row(1, 0));
 }
 
+// The squares of a row add up to more than float32 holds, in which the benchmark of bfloat16 is computed as well: a
+// device that divides them first, or scales them, has the row, one that does not has zeros.
+TEST(SoundDevices, MayHoldTheRowsWhoseSquaresOverflow) {
+  for (const char* name : {"Functional.rms_norm.0", "Functional.layer_norm.0"}) {
+    TensorFiles files;
+    std::vector<double> x;
+    for (int i = 0; i < 2048; ++i) x.push_back((i % 2 == 0 ? 1 : -1) * (1 + i % 1024 % 7 * 0.25) * 4e18);
+    const Tensor rows = of(DType::bfloat16, {2, 1024}, x);
+    ApiCall call = call_with(name, {files.file(rows, false), List{std::int64_t{1024}}});
+    const Tensor stored = rows.to(DType::float64);
+    double mean = 0;
+    double squares = 0;
+    for (std::int64_t i = 0; i < 1024; ++i) mean += stored.data<double>()[i] / 1024;
+    if (call.name == "Functional.rms_norm.0") mean = 0;
+    for (std::int64_t i = 0; i < 1024; ++i) squares += std::pow(stored.data<double>()[i] - mean, 2);
+    const auto is_accused = [&](double factor) {
+      const Change change = [&](DeviceResult& result, int) {
+        set_elements(result.output, [&](double, std::int64_t i) {
+          return factor * (stored.data<double>()[i % 1024] - mean) / std::sqrt(squares / 1024);
+        });
+      };
+      return is_suspicious(check(call, change, {}, files.options()));
+    };
+    EXPECT_FALSE(is_accused(1)) << name;
+    EXPECT_FALSE(is_accused(0)) << name;
+    EXPECT_TRUE(is_accused(1.1)) << name;
+    EXPECT_TRUE(is_accused(-1)) << name;
+  }
+}
+
 // Steps from one element to the next find the difference of two infinities.
 TEST(SoundDevices, MayLoseTheMeanBesideADeviation) {
   constexpr double inf = std::numeric_limits<double>::infinity();
