@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/compare/blocks.h"
 #include "kernels/compare/rounding_terms.h"
@@ -31,44 +32,15 @@ void for_each_pair(const Tensor& left, const Tensor& right, const Visit& visit) 
   }
 }
 
-// Numbers whose squares float64 holds with all their digits.
-constexpr double least_to_square = 0x1p-480;
-constexpr double most_to_square = 0x1p480;
-
-bool may_be_squared(double size) { return size >= least_to_square && size <= most_to_square; }
-
 // The square root of a negative number stands for it with a minus sign.
 double signed_root(double square) { return std::copysign(std::sqrt(std::abs(square)), square); }
 double signed_square(double root) { return root * std::abs(root); }
 
-// The root of the sum of two signed squares, whose range is not that of the squares: those of float64 numbers may be
-// beyond it, and an infinite sum would explain everything.
+// The root of the sum of two signed squares, whose range is not that of the squares.
 double root_of_sum(double a, double b) {
   const double larger = std::max(std::abs(a), std::abs(b));
-  if (larger == 0 || !std::isfinite(larger)) return larger;
-  if (may_be_squared(larger)) return signed_root(signed_square(a) + signed_square(b));
+  if (larger == 0) return 0;
   return larger * signed_root(signed_square(a / larger) + signed_square(b / larger));
-}
-
-// Adds the square of add(x, y), which is negative where that is, of each pair of elements of two tensors of one shape
-// to what the elements of a contiguous float64 tensor of that shape are the roots of; it is made of zeros if it is not
-// there yet.
-template <class Add>
-void accumulate(Tensor& sums, const Tensor& left, const Tensor& right, const Add& add) {
-  if (!sums.defined()) sums = Tensor::zeros(DType::float64, left.shape());
-  double* to = sums.mutable_data<double>();
-  for_each_pair(left, right, [&](double x, double y, std::int64_t i) { to[i] = root_of_sum(to[i], add(x, y)); });
-}
-
-// The roots of sums as means of so many samples; zeros where there are no sums.
-Tensor root_mean(const Tensor& sums, const Dims& shape, int samples) {
-  if (!sums.defined()) return Tensor::zeros(DType::float64, shape);
-  Tensor result(DType::float64, shape);
-  const double* from = sums.data<double>();
-  double* to = result.mutable_data<double>();
-  const double share = 1 / std::sqrt(static_cast<double>(samples));
-  for (std::int64_t i = 0; i < result.numel(); ++i) to[i] = std::max(from[i], 0.0) * share;
-  return result;
 }
 
 // Whether a number, or an infinity, is lost where it is computed in an arithmetic that stores it in a dtype.
@@ -80,6 +52,31 @@ bool is_lost(double exact, double rounded, DType dtype) {
 
 }  // namespace
 
+void SquareSums::begin(const Dims& shape) {
+  if (squares_.defined()) return;
+  squares_ = Tensor::zeros(DType::float64, shape);
+  to_ = squares_.mutable_data<double>();
+}
+
+void SquareSums::add_extreme(std::int64_t i, double size, double less) {
+  if (!roots_.defined()) roots_ = Tensor::zeros(DType::float64, squares_.shape());
+  double& root = roots_.mutable_data<double>()[i];
+  root = root_of_sum(root, root_of_sum(size, -less));
+}
+
+Tensor SquareSums::root_mean(const Dims& shape, int samples) const {
+  if (!squares_.defined()) return Tensor::zeros(DType::float64, shape);
+  Tensor result(DType::float64, shape);
+  const double* from = squares_.data<double>();
+  double* to = result.mutable_data<double>();
+  for (std::int64_t i = 0; i < result.numel(); ++i) to[i] = std::sqrt(std::max(from[i], 0.0) / samples);
+  if (!roots_.defined()) return result;
+  const double share = 1 / std::sqrt(static_cast<double>(samples));
+  const double* roots = roots_.data<double>();
+  for (std::int64_t i = 0; i < result.numel(); ++i) to[i] = root_of_sum(to[i], std::max(roots[i] * share, 0.0));
+  return result;
+}
+
 void mark_lost(const Tensor& exact, const Tensor& rounded, Tensor& lost) {
   for_each_pair(exact, rounded, [&](double value, double other, std::int64_t i) {
     if (!is_lost(value, other, rounded.dtype())) return;
@@ -90,28 +87,31 @@ void mark_lost(const Tensor& exact, const Tensor& rounded, Tensor& lost) {
 }
 
 void SpreadEstimate::add(const Tensor& changed) {
-  accumulate(sums_, original_, changed, [this](double from, double to) {
+  sums_.begin(original_.shape());
+  for_each_pair(original_, changed, [this](double from, double to, std::int64_t i) {
     const double difference = (to - from) / change_;
     // A change that leads out of the domain of a function tells nothing.
-    return std::isfinite(difference) ? std::abs(difference) : 0;
+    sums_.add(i, std::isfinite(difference) ? std::abs(difference) : 0, 0);
   });
   ++samples_;
 }
 
-Tensor SpreadEstimate::spread() const { return root_mean(sums_, original_.shape(), samples_); }
+Tensor SpreadEstimate::spread() const { return sums_.root_mean(original_.shape(), samples_); }
 
 void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded, bool jumps) {
-  accumulate(sums_, exact, rounded,
-             [this, jumps, units = rounding::Units(rounded.dtype())](double value, double other) {
-               const double difference = value - other;
-               if (!std::isfinite(difference) || std::abs(value) < least_) return 0.0;
-               if (jumps && other == 0 && std::abs(value) > smallest_normal(DType::float16)) return 0.0;
-               return root_of_sum(std::abs(difference), -units.at(value) / std::sqrt(6.0));
-             });
+  sums_.begin(shape_);
+  const rounding::Units units(rounded.dtype());
+  const double most_of_lost = jumps ? smallest_normal(DType::float16) : std::numeric_limits<double>::infinity();
+  for_each_pair(exact, rounded, [&](double value, double other, std::int64_t i) {
+    const double difference = std::abs(value - other);
+    if (!std::isfinite(difference) || std::abs(value) < least_) return;
+    if (other == 0 && difference > most_of_lost) return;
+    sums_.add(i, difference, units.at(value) * (1 / std::sqrt(6.0)));
+  });
   ++samples_;
 }
 
-Tensor NoiseEstimate::noise() const { return root_mean(sums_, shape_, samples_); }
+Tensor NoiseEstimate::noise() const { return sums_.root_mean(shape_, samples_); }
 
 bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise, double times) {
   double squares = 0;

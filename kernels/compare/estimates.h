@@ -1,9 +1,47 @@
 // Estimates of what lies behind the elements of a result, from results for inputs that were changed a little.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
+
+// Sums of squares by element, of numbers of any size: float64 does not hold the squares of all of its own, and an
+// infinite sum would explain everything.
+class SquareSums {
+ public:
+  SquareSums() = default;
+  SquareSums(const SquareSums&) = delete;
+  SquareSums& operator=(const SquareSums&) = delete;
+
+  // Begins with zeros for elements of that shape, unless there are some.
+  void begin(const Dims& shape);
+
+  // Adds to element i in row-major order the square of size, which is finite and not negative, less that of a number
+  // that is no larger by much.
+  void add(std::int64_t i, double size, double less) {
+    if (size == 0 || (size >= least_to_square && size <= most_to_square)) {
+      to_[i] += size * size - less * less;
+    } else {
+      add_extreme(i, size, less);
+    }
+  }
+
+  // Roots of the sums as means of so many samples, float64; zeros where there are no sums or negative ones.
+  Tensor root_mean(const Dims& shape, int samples) const;
+
+ private:
+  // Numbers whose squares float64 holds with all their digits.
+  static constexpr double least_to_square = 0x1p-480;
+  static constexpr double most_to_square = 0x1p480;
+
+  void add_extreme(std::int64_t i, double size, double less);
+
+  Tensor squares_;        // float64; undefined: nothing was begun
+  double* to_ = nullptr;  // its elements
+  Tensor roots_;          // of the sums of all other numbers, negative for those of negative sums; undefined: of none
+};
 
 // Estimates SumModel::spread of a result from results for inputs that were changed by random relative amounts of a
 // known size: their deviation over that size.
@@ -21,7 +59,7 @@ class SpreadEstimate {
  private:
   Tensor original_;
   double change_;
-  Tensor sums_;  // roots of sums of their squares, float64; undefined: nothing was added
+  SquareSums sums_;
   int samples_ = 0;
 };
 
@@ -49,7 +87,7 @@ class NoiseEstimate {
  private:
   Dims shape_;
   double least_;
-  Tensor sums_;  // roots of sums of squares, less what storing adds to them, float64; undefined: nothing was added
+  SquareSums sums_;  // less what storing adds to them
   int samples_ = 0;
 };
 

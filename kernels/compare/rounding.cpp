@@ -171,10 +171,11 @@ struct Allowance {
   // Arithmetic with stored intermediate results gives what has nothing to do with the benchmark.
   bool jumps(const Element& e) const {
     if (!has_stored) return false;
-    // Of a number that is lost nothing is left that could be a little off.
-    if (e.stored == 0 && std::abs(e.bench) > jump * unit_at(0)) return true;
     const double scale = std::abs(e.bench) + e.spread + typical.of(e.bench);
-    return !(std::abs(e.stored - e.bench) <= jump * (units.precision() * scale + common_stored) + unit_at(0));
+    // Of a number that is lost, and no remainder of larger terms, nothing is left that could be a little off, however
+    // much others lose.
+    const double common = e.stored == 0 ? 0 : common_stored;
+    return !(std::abs(e.stored - e.bench) <= jump * (units.precision() * scale + common) + unit_at(0));
   }
 
   // Not the nearest number to a value within the errors of sums.

@@ -19,7 +19,7 @@ MEMORY_CODES = r"20700[12]"
 def code(number):
     """A regular expression for an error code of the device's runtime (CANN). The number alone may as well be a size or
     an index that a text is about: it is a code where the text calls it one."""
-    return (r"\b(?:err|error|errno|error_?code|ret|ret_?code|return|code|result|status|fail|failed|failure)"
+    return (r"(?:acl_error\w*|err|error|errno|code|ret|return|result|status|fail|failed|failure)"
             r"(?:\W+(?:code|is|was|no|value|ret|returned))*\W{1,4}(?:%s)\b" % number)
 
 
