@@ -146,13 +146,17 @@ TEST_F(OnATerminal, TheScreenHasOneStatusLineThatFits) {
 TEST_F(OnATerminal, TheTimeLeftDoesNotRiseWhileOneCallRuns) {
   const auto [text, code] = run_with(hanging, xterm);
   EXPECT_TRUE(code) << text;
-  const std::regex left("([0-9:]+) left.*__rpow__.0 ");
+  // Where the host is so busy that calls take far longer than planned, nobody knows what is left.
+  const std::regex left("([0-9:]+|\\?) left.*__rpow__.0 ");
   std::vector<int> seconds;
+  std::size_t lines = 0;
   for (const std::string& line : status_lines(text)) {
     std::smatch found;
-    if (std::regex_search(line, found, left)) seconds.push_back(seconds_of(found[1]));
+    if (!std::regex_search(line, found, left)) continue;
+    ++lines;
+    if (found[1] != "?") seconds.push_back(seconds_of(found[1]));
   }
-  EXPECT_GT(seconds.size(), 5U) << text;
+  EXPECT_GT(lines, 5U) << text;
   EXPECT_TRUE(std::is_sorted(seconds.rbegin(), seconds.rend())) << text;
 }
 
