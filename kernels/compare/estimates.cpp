@@ -101,11 +101,11 @@ Tensor SpreadEstimate::spread() const { return sums_.root_mean(original_.shape()
 void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded, bool jumps) {
   sums_.begin(shape_);
   const rounding::Units units(rounded.dtype());
-  const double most_of_lost = jumps ? smallest_normal(DType::float16) : std::numeric_limits<double>::infinity();
+  const double least_lost = jumps ? smallest_normal(DType::float16) : std::numeric_limits<double>::infinity();
   for_each_pair(exact, rounded, [&](double value, double other, std::int64_t i) {
     const double difference = std::abs(value - other);
     if (!std::isfinite(difference) || std::abs(value) < least_) return;
-    if (other == 0 && difference > most_of_lost) return;
+    if (other == 0 && difference > least_lost) return;
     sums_.add(i, difference, units.at(value) * (1 / std::sqrt(6.0)));
   });
   ++samples_;

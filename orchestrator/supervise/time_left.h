@@ -2,7 +2,6 @@
 // progress.
 #pragma once
 
-#include <cstdint>
 #include <limits>
 #include <vector>
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/tensor/dtype.h"
+#include "kernels/tensor/elementwise_map.h"
 
 namespace msrun {
 
@@ -61,5 +62,12 @@ class StoredFactor {
   double normal_;    // 0: of a dtype that is computed in itself
   double smallest_;  // the smallest number that is not 0
 };
+
+// The gradient of the square of a, where 2 a is stored.
+template <class T>
+T gradient_of_square(const StoredFactor& stored, T a, T g) {
+  const T slope = T{2} * conjugate(a);
+  return stored.holds(slope) ? T{2} * g * conjugate(a) : g * stored(slope);
+}
 
 }  // namespace msrun

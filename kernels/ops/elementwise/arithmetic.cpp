@@ -277,8 +277,7 @@ Var square(const Var& x) {
   if (x.dtype() == DType::boolean) return square(cast(x, DType::int64));
   return unary_any(x, complex_too([](auto a) { return wrapping_mul(a, a); }),
                    complex_too([stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
-                     const auto slope = decltype(g){2} * conjugate(a);
-                     return stored.holds(slope) ? decltype(g){2} * g * conjugate(a) : g * stored(slope);
+                     return gradient_of_square(stored, a, g);
                    }));
 }
 

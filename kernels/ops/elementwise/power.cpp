@@ -81,10 +81,7 @@ Var pow(const Var& x, double exponent) {
   if (exponent == 2)
     return complex_unary(
         x, [](auto a) { return a * a; },
-        [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
-          const auto slope = decltype(g){2} * conjugate(a);
-          return stored.holds(slope) ? decltype(g){2} * g * conjugate(a) : g * stored(slope);
-        });
+        [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) { return gradient_of_square(stored, a, g); });
   if (exponent == 3) return cube(x);
   if (exponent == 0.5) return sqrt(x);
   if (exponent == -0.5) return rsqrt(x);
