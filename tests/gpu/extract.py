@@ -53,7 +53,7 @@ def main():
     _write_recording(dump_file, calls, os.path.join(folder, "recording"))
     python = os.path.join(folder, "python")
     with open(python, "w") as file:
-        file.write("#!/bin/sh\nexec /usr/bin/python3 '%s' \"$@\"\n" % os.path.abspath(__file__))
+        file.write("#!/bin/sh\nexec '%s' '%s' \"$@\"\n" % (sys.executable, os.path.abspath(__file__)))
     os.chmod(python, 0o755)
     command = [msrun, "-api_info", os.path.join(folder, "recording", "dump.json"), "-o", os.path.join(folder, "results"),
                "--backend", "torch:cuda", "--python", python, "-d", "0", "-n", "1"]
