@@ -366,12 +366,11 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   }
   judged.model.longest = sums.longest;
   if (passes && passes_screens(bench, device, sums.longest)) return judged;
+  // A row has a fit of its own from here on: one that is found nowhere to be explained must not pass for explained.
+  if (sums.longest > 1 || passes) judged.fit = fit_rounding(bench, device, judged.model);
   // Without sums the typical result says nothing about what lies behind one element; of passes in wide dtypes the
   // screen has said it already.
-  if (sums.longest > 1 || (passes && is_half(device.dtype()))) {
-    judged.fit = fit_rounding(bench, device, judged.model);
-    if (judged.is_explained()) return judged;
-  }
+  if ((sums.longest > 1 || (passes && is_half(device.dtype()))) && judged.is_explained()) return judged;
   if (passes && is_sound(comparison, row, sums, select)) {
     judged.fit = {};
     return judged;

@@ -67,6 +67,25 @@ TEST(LargeCalls, AWrongElementIsFoundBesideSmallOnesThatAreAllNoise) {
   EXPECT_TRUE(forward(10));
 }
 
+// A pass too large for anything to be measured is held to what its elements are without it.
+TEST(LargeCalls, AWrongElementIsFoundInAPassOfWhichNothingIsMeasured) {
+  for (const char* name : {"Torch.exp.0", "Functional.silu.0", "Torch.sqrt.0"}) {
+    ApiCall call = call_of(name, {{4001, 4100}}, {4001, 4100}, DType::float32, 0.1, 2);
+    call.has_backward = false;
+    const auto forward = [&](float factor) {
+      const ApiResult result = check(call, [factor](DeviceResult& device, int) {
+        Tensor output = device.output.get<Tensor>()->clone();
+        output.mutable_data<float>()[4100 * 700 + 3] *= factor;
+        device.output = output;
+      });
+      EXPECT_EQ(result.forward_rows.at(0).status, Status::pass) << name;
+      return result.forward_rows.at(0).beyond_rounding;
+    };
+    EXPECT_FALSE(forward(1)) << name;
+    EXPECT_TRUE(forward(1.001F)) << name;
+  }
+}
+
 // Most rows are noise of large terms that cancel; of those that are not, one element is off by less than that, beyond
 // what explains it a little less than theirs are beyond what explains them.
 TEST(LargeCalls, AWrongElementIsFoundInARowWhoseOthersAreRight) {
