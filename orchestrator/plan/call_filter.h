@@ -48,7 +48,7 @@ class CallNames {
 
 class CallFilter {
  public:
-  // Without patterns in only, every call is wanted that no pattern in except means. Both must outlive the filter.
+  // Without patterns in only, every call is wanted that no pattern in except means.
   CallFilter(const std::vector<std::string>& only, const std::vector<std::string>& except)
       : only_{"--only", only, std::vector<bool>(only.size()), {}, {}, {}},
         except_{"--except", except, std::vector<bool>(except.size()), {}, {}, {}} {
@@ -74,7 +74,7 @@ class CallFilter {
  private:
   struct Patterns {
     const char* option;
-    const std::vector<std::string>& patterns;
+    std::vector<std::string> patterns;
     std::vector<bool> met;
     // What each pattern says about the calls of the rank; empty for a pattern of other ranks.
     std::vector<std::string> of_rank;

@@ -12,6 +12,7 @@
 #include "journal/error.h"
 #include "kernels/base/clock.h"
 #include "runner/results/journal_records.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temporary_directory.h"
 
 namespace msrun {
@@ -250,6 +251,7 @@ TEST_F(Results, AreInTheCsvsOfAStoreThatNobodyFinished) {
 
 // Without descriptors, or inodes, for the files that the end of a run makes.
 TEST_F(Results, AreInTheCsvsWhereNoNewFilesCanBeMade) {
+  if (testing::sanitized) GTEST_SKIP() << testing::sanitizer_opens_files;
   const auto csv = directory_.file("accuracy_checking_result_20260101000000.csv");
   {
     ResultStore results = store(3);

@@ -11,6 +11,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/materialise.h"
 #include "tests/runner/check/support.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/torch_python.h"
 
@@ -37,6 +38,7 @@ class FewDescriptors {
 
 // The call fails that was under way, and none of those that come after it.
 TEST(PythonDevice, ALaneThatCouldNotBeOpenedIsOpenedForTheNextCall) {
+  if (sanitized) GTEST_SKIP() << sanitizer_opens_files;
   if (std::system((torch_python() + " -c 'import numpy' >/dev/null 2>&1").c_str()) != 0) {
     GTEST_SKIP() << torch_python() << " has no numpy";
   }
