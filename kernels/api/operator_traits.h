@@ -85,6 +85,11 @@ enum class RecordedGradients : std::uint8_t {
 // scaled_dot_product_attention; recurrent layers: cuDNN).
 enum class Varies : std::uint8_t { nothing, gradients, results };
 
+// What of a call an accelerator adds up in its half type, rounding after every addition: terms that several threads add
+// to one element (atomicAdd on the element itself), and running sums. Everything else it sums in float32 (at::acc_type,
+// the accumulators of CANN's reductions and norms).
+enum class HalfSums : std::uint8_t { nothing, gradients, results };  // results: of the gradients, too
+
 // A dtype in place of another.
 struct DTypeChange {
   DType from;
@@ -137,6 +142,10 @@ struct OperatorTraits {
   // Whether equal calls may give unequal outputs, or unequal gradients.
   constexpr bool outputs_vary() const { return random_zeros || varies == Varies::results; }
   constexpr bool gradients_vary() const { return random_zeros || varies != Varies::nothing; }
+  HalfSums half_sums = HalfSums::nothing;
+  constexpr bool adds_in_half(bool gradients) const {
+    return half_sums == HalfSums::results || (gradients && half_sums == HalfSums::gradients);
+  }
   // The only one of several outputs that is compared, the others serve the device alone; nothing: all are.
   std::optional<std::size_t> compared_output = std::nullopt;
   // The only one of several outputs that msProbe differentiates; nothing: it refuses the backward of a call with

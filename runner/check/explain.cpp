@@ -255,7 +255,8 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const Variations::Beside composed{.rough = true, .composed = true};
   if (dtype == DType::float16)
     of_steps = larger_noise(of_steps, noise_beside(composed, comparison, row, select, samples, judged.model.lost));
-  if (wide_sums) return explains(of_steps, "intermediate results");
+  if (between_kernels && explains(of_steps, "intermediate results")) return true;
+  if (wide_sums || (between_kernels && !op_.traits().adds_in_half(comparison.of_gradients))) return false;
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
   Tensor of_sums =
       noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, samples, judged.model.lost);

@@ -255,7 +255,7 @@ OP("embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_nor
      return look_up(weight, indices, {padding_row(args, weight), args.flag("scale_grad_by_freq")});
    });
 NAMES("embedding", "Functional: embedding; MintFunctional: embedding");
-TRAITS("embedding", .varies = Varies::gradients);
+TRAITS("embedding", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 // A negative padding_idx means none.
 OP("embedding_of_weight(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, "
@@ -267,14 +267,14 @@ OP("embedding_of_weight(Tensor weight, Tensor indices, int padding_idx=-1, bool 
      return look_up(weight, args.var("indices").tensor(), {padding, args.flag("scale_grad_by_freq")});
    });
 NAMES("embedding_of_weight", "Torch: embedding; Aten: embedding; Mint: embedding");
-TRAITS("embedding_of_weight", .varies = Varies::gradients);
+TRAITS("embedding_of_weight", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, "
    "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, "
    "bool include_last_offset=False, int? padding_idx=None)",
    [](const Bound& args) -> Value { return embedding_bag(args); });
 NAMES("embedding_bag", "Functional: embedding_bag");
-TRAITS("embedding_bag", .ranks_in = ranks_bags<6>, .varies = Varies::gradients,
+TRAITS("embedding_bag", .ranks_in = ranks_bags<6>, .varies = Varies::gradients, .half_sums = HalfSums::gradients,
        .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, "
@@ -283,7 +283,7 @@ OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bo
    embedding_bag_with_offsets);
 NAMES("embedding_bag_with_offsets", "Torch: embedding_bag");
 TRAITS("embedding_bag_with_offsets", .ranks_in = ranks_bags<4>, .varies = Varies::gradients,
-       .recorded_gradients = RecordedGradients::of_last_step);
+       .half_sums = HalfSums::gradients, .recorded_gradients = RecordedGradients::of_last_step);
 
 // The table after the rows in use were scaled down to a norm of at most max_norm.
 OP("embedding_renorm(Tensor input, Tensor indices, float max_norm, float norm_type)", [](const Bound& args) -> Value {

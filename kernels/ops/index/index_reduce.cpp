@@ -58,7 +58,8 @@ OP("scatter_reduce(Tensor input, int dim, Tensor index, Tensor src, str reduce, 
    });
 NAMES("scatter_reduce",
       "Torch: scatter_reduce; Tensor: scatter_reduce scatter_reduce_; Aten: scatter_reduce scatter_reduce_");
-TRAITS("scatter_reduce", .ranks_all_in = keeps_extremes<4>, .varies = Varies::results, .element_work = 6);
+TRAITS("scatter_reduce", .ranks_all_in = keeps_extremes<4>, .varies = Varies::results, .half_sums = HalfSums::results,
+       .element_work = 6);
 
 OP("index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)",
    [](const Bound& args) -> Value {
@@ -70,6 +71,7 @@ OP("index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce,
      return reduced_at(x, std::move(selection), source, form);
    });
 NAMES("index_reduce", "Torch: index_reduce; Tensor: index_reduce index_reduce_; Aten: index_reduce index_reduce_");
-TRAITS("index_reduce", .ranks_all_in = keeps_extremes<4>, .varies = Varies::results, .element_work = 6);
+TRAITS("index_reduce", .ranks_all_in = keeps_extremes<4>, .varies = Varies::results, .half_sums = HalfSums::results,
+       .element_work = 6);
 
 }  // namespace msrun

@@ -303,7 +303,7 @@ OP("gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False)", [](
   return gather(args.var("input"), args.integer("dim"), args.var("index").tensor());
 });
 NAMES("gather", "Torch: gather; Tensor: gather; Aten: gather; Mint: gather");
-TRAITS("gather", .copies_only = true, .varies = Varies::gradients);
+TRAITS("gather", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("take_along_dim(Tensor input, Tensor indices, int? dim=None)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -323,7 +323,7 @@ OP("take_along_dim(Tensor input, Tensor indices, int? dim=None)", [](const Bound
   return gather(expand(x, x_shape), axis, index.expand(index_shape));
 });
 NAMES("take_along_dim", "Torch: take_along_dim; Tensor: take_along_dim");
-TRAITS("take_along_dim", .copies_only = true, .varies = Varies::gradients);
+TRAITS("take_along_dim", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("take(Tensor input, Tensor index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -333,7 +333,7 @@ OP("take(Tensor input, Tensor index)", [](const Bound& args) -> Value {
   return take(x, share(std::move(selection)));
 });
 NAMES("take", "Torch: take; Tensor: take; Aten: take");
-TRAITS("take", .copies_only = true);
+TRAITS("take", .copies_only = true, .half_sums = HalfSums::gradients);
 
 OP("put(Tensor input, Tensor index, Tensor source, bool accumulate=False)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -343,7 +343,7 @@ OP("put(Tensor input, Tensor index, Tensor source, bool accumulate=False)", [](c
   return args.flag("accumulate") ? put_sum(x, selection, source, 1) : put(x, selection, source);
 });
 NAMES("put", "Tensor: put put_");
-TRAITS("put", .complex = true, .overwrites = true, .varies = Varies::results);
+TRAITS("put", .complex = true, .overwrites = true, .varies = Varies::results, .half_sums = HalfSums::results);
 
 OP("scatter(Tensor input, int dim, Tensor index, Operand src, *, str? reduce=None)",
    [](const Bound& args) -> Value { return scatter(args, args.var("src")); });
@@ -360,14 +360,14 @@ OP("scatter_add(Tensor input, int dim, Tensor index, Tensor src)", [](const Boun
 });
 NAMES("scatter_add",
       "Torch: scatter_add; Tensor: scatter_add scatter_add_; Aten: scatter_add scatter_add_; Mint: scatter_add");
-TRAITS("scatter_add", .complex = true, .varies = Varies::results, .element_work = 6);
+TRAITS("scatter_add", .complex = true, .varies = Varies::results, .half_sums = HalfSums::results, .element_work = 6);
 
 OP("index_select(Tensor input, int dim, Tensor index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
   return take(x, slices(args, x));
 });
 NAMES("index_select", "Torch: index_select; Tensor: index_select; Aten: index_select; Mint: index_select");
-TRAITS("index_select", .copies_only = true, .varies = Varies::gradients);
+TRAITS("index_select", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -375,7 +375,7 @@ OP("index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alph
   return put_sum(x, selection, same_slices(args.var("source"), *selection), args.real("alpha"));
 });
 NAMES("index_add", "Torch: index_add; Tensor: index_add index_add_; Aten: index_add index_add_");
-TRAITS("index_add", .complex = true, .varies = Varies::results);
+TRAITS("index_add", .complex = true, .varies = Varies::results, .half_sums = HalfSums::results);
 
 OP("index_copy(Tensor input, int dim, Tensor index, Tensor source)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -413,7 +413,7 @@ OP("index_put(Tensor input, any indices, Operand values, bool accumulate=False)"
 });
 NAMES("index_put",
       "Torch: index_put index_put_; Tensor: index_put index_put_; Aten: index_put index_put_ _unsafe_index_put");
-TRAITS("index_put", .complex = true, .overwrites = true, .varies = Varies::results);
+TRAITS("index_put", .complex = true, .overwrites = true, .varies = Varies::results, .half_sums = HalfSums::results);
 
 OP("index(Tensor input, any indices)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -421,12 +421,14 @@ OP("index(Tensor input, any indices)", [](const Bound& args) -> Value {
   return take(x, share(advanced_selection(source, source, index_list(args.value("indices")))));
 });
 NAMES("index", "Aten: index _unsafe_index");
-TRAITS("index", .copies_only = true, .varies = Varies::gradients, .selects_by_mask = true);
+TRAITS("index", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients,
+       .selects_by_mask = true);
 
 OP("getitem(Tensor input, any indices)",
    [](const Bound& args) -> Value { return getitem(args.var("input"), args.value("indices")); });
 NAMES("getitem", "Tensor: __getitem__");
-TRAITS("getitem", .copies_only = true, .varies = Varies::gradients, .selects_by_mask = true);
+TRAITS("getitem", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients,
+       .selects_by_mask = true);
 
 // Evaluated for the errors it may find in the arguments; the assignment itself has no result.
 OP("setitem(Tensor input, any indices, Operand value)", [](const Bound& args) -> Value {

@@ -373,12 +373,12 @@ OP("cross(Tensor input, Tensor other, int? dim=None)", [](const Bound& args) -> 
   return cross(a, args.var("other"), axis ? *axis : first_axis_of_three(a));
 });
 NAMES("cross", "Torch: cross; Tensor: cross; Aten: cross; Mint: cross");
-TRAITS("cross", .complex = true);
+TRAITS("cross", .complex = true, .half_sums = HalfSums::results);
 
 OP("linalg_cross(Tensor input, Tensor other, *, int dim=-1)",
    [](const Bound& args) -> Value { return cross(args.var("input"), args.var("other"), args.integer("dim")); });
 NAMES("linalg_cross", "Torch: linalg.cross; Aten: linalg_cross");
-TRAITS("linalg_cross", .complex = true);
+TRAITS("linalg_cross", .complex = true, .half_sums = HalfSums::results);
 
 OP("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", [](const Bound& args) -> Value {
   Raised raised;

@@ -263,47 +263,49 @@ OP("avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
    "bool count_include_pad=True)",
    [](const Bound& args) { return average_sliding(args, 1, 0); });
 NAMES("avg_pool1d", "Functional: avg_pool1d; Torch: avg_pool1d; Aten: avg_pool1d");
+TRAITS("avg_pool1d", .half_sums = HalfSums::gradients);
 
 OP("avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, "
    "bool count_include_pad=True, int? divisor_override=None)",
    [](const Bound& args) { return average_sliding(args, 2); });
 NAMES("avg_pool2d", "Functional: avg_pool2d; Mint: avg_pool2d; MintFunctional: avg_pool2d; Aten: avg_pool2d");
-TRAITS("avg_pool2d", .element_work = 4);
+TRAITS("avg_pool2d", .half_sums = HalfSums::gradients, .element_work = 4);
 
 OP("avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, "
    "bool count_include_pad=True, int? divisor_override=None)",
    [](const Bound& args) { return average_sliding(args, 3); });
 NAMES("avg_pool3d", "Functional: avg_pool3d; Aten: avg_pool3d");
-TRAITS("avg_pool3d", .varies = Varies::gradients);
+TRAITS("avg_pool3d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("adaptive_avg_pool1d(Tensor input, any output_size)", [](const Bound& args) { return average_adaptive(args, 1); });
 NAMES("adaptive_avg_pool1d",
       "Functional: adaptive_avg_pool1d; Torch: adaptive_avg_pool1d; MintFunctional: adaptive_avg_pool1d; "
       "Aten: adaptive_avg_pool1d");
+TRAITS("adaptive_avg_pool1d", .half_sums = HalfSums::gradients);
 
 OP("adaptive_avg_pool2d(Tensor input, any output_size)", [](const Bound& args) { return average_adaptive(args, 2); });
 NAMES("adaptive_avg_pool2d",
       "Functional: adaptive_avg_pool2d; Torch: _adaptive_avg_pool2d; MintFunctional: adaptive_avg_pool2d; "
       "Aten: adaptive_avg_pool2d _adaptive_avg_pool2d");
-TRAITS("adaptive_avg_pool2d", .varies = Varies::gradients);
+TRAITS("adaptive_avg_pool2d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("adaptive_avg_pool3d(Tensor input, any output_size)", [](const Bound& args) { return average_adaptive(args, 3); });
 NAMES("adaptive_avg_pool3d", "Functional: adaptive_avg_pool3d; Aten: adaptive_avg_pool3d _adaptive_avg_pool3d");
-TRAITS("adaptive_avg_pool3d", .varies = Varies::gradients);
+TRAITS("adaptive_avg_pool3d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("lp_pool1d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
    [](const Bound& args) { return power_mean(args, 1); });
 NAMES("lp_pool1d", "Functional: lp_pool1d");
-TRAITS("lp_pool1d", .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("lp_pool1d", .half_sums = HalfSums::gradients, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("lp_pool2d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
    [](const Bound& args) { return power_mean(args, 2); });
 NAMES("lp_pool2d", "Functional: lp_pool2d");
-TRAITS("lp_pool2d", .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("lp_pool2d", .half_sums = HalfSums::gradients, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("lp_pool3d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
    [](const Bound& args) { return power_mean(args, 3); });
 NAMES("lp_pool3d", "Functional: lp_pool3d");
-TRAITS("lp_pool3d", .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("lp_pool3d", .half_sums = HalfSums::gradients, .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace msrun

@@ -165,19 +165,21 @@ Value pool_given_samples(const Bound& args) {
 
 FRACTIONAL("fractional_max_pool2d", 2, false);
 NAMES("fractional_max_pool2d", "Functional: fractional_max_pool2d _fractional_max_pool2d");
-TRAITS("fractional_max_pool2d", .ranks = true, .varies = Varies::gradients);
+TRAITS("fractional_max_pool2d", .ranks = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 FRACTIONAL("fractional_max_pool2d_with_indices", 2, true);
 NAMES("fractional_max_pool2d_with_indices", "Functional: fractional_max_pool2d_with_indices");
-TRAITS("fractional_max_pool2d_with_indices", .ranks = true, .varies = Varies::gradients);
+TRAITS("fractional_max_pool2d_with_indices", .ranks = true, .varies = Varies::gradients,
+       .half_sums = HalfSums::gradients);
 
 FRACTIONAL("fractional_max_pool3d", 3, false);
 NAMES("fractional_max_pool3d", "Functional: fractional_max_pool3d _fractional_max_pool3d");
-TRAITS("fractional_max_pool3d", .ranks = true, .varies = Varies::gradients);
+TRAITS("fractional_max_pool3d", .ranks = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 FRACTIONAL("fractional_max_pool3d_with_indices", 3, true);
 NAMES("fractional_max_pool3d_with_indices", "Functional: fractional_max_pool3d_with_indices");
-TRAITS("fractional_max_pool3d_with_indices", .ranks = true, .varies = Varies::gradients);
+TRAITS("fractional_max_pool3d_with_indices", .ranks = true, .varies = Varies::gradients,
+       .half_sums = HalfSums::gradients);
 
 #undef FRACTIONAL
 

@@ -420,13 +420,13 @@ OP("grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode
      return grid_sample(args.var("input"), args.var("grid"), sampling);
    });
 NAMES("grid_sample", "Functional: grid_sample; Mint: grid_sample; MintFunctional: grid_sample");
-TRAITS("grid_sample", .varies = Varies::gradients);
+TRAITS("grid_sample", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)",
    [](const Bound& args) { return grid_sampler(args); });
 NAMES("grid_sampler",
       "Torch: grid_sampler grid_sampler_2d grid_sampler_3d; Aten: grid_sampler grid_sampler_2d grid_sampler_3d");
-TRAITS("grid_sampler", .varies = Varies::gradients);
+TRAITS("grid_sampler", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("affine_grid(Tensor theta, int[] size, bool? align_corners=None)", [](const Bound& args) -> Value {
   return affine_grid(args.var("theta"), args.ints("size"), args.given("align_corners") && args.flag("align_corners"));

@@ -403,7 +403,7 @@ OP("interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str 
      return interpolate(args, options, recompute);
    });
 NAMES("interpolate", "Functional: interpolate; Mint: interpolate; MintFunctional: interpolate");
-TRAITS("interpolate", .varies = Varies::gradients, .element_work = 3.5);
+TRAITS("interpolate", .varies = Varies::gradients, .half_sums = HalfSums::gradients, .element_work = 3.5);
 
 OP("upsample(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None)",
    [](const Bound& args) {
@@ -411,21 +411,23 @@ OP("upsample(Tensor input, int[]? size=None, float[]? scale_factor=None, str mod
      return interpolate_in(args, args.text("mode"), args.given("align_corners"), align);
    });
 NAMES("upsample", "Functional: upsample");
-TRAITS("upsample", .varies = Varies::gradients);
+TRAITS("upsample", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_nearest(Tensor input, int[]? size=None, float[]? scale_factor=None)",
    [](const Bound& args) { return interpolate_in(args, "nearest", false, false); });
 NAMES("upsample_nearest", "Functional: upsample_nearest");
+TRAITS("upsample_nearest", .half_sums = HalfSums::gradients);
 
 OP("upsample_bilinear(Tensor input, int[]? size=None, float[]? scale_factor=None)",
    [](const Bound& args) { return interpolate_in(args, "bilinear", true, true); });
 NAMES("upsample_bilinear", "Functional: upsample_bilinear");
-TRAITS("upsample_bilinear", .varies = Varies::gradients);
+TRAITS("upsample_bilinear", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_nearest1d(Tensor input, int[]? output_size, float[]? scale_factors=None, float? scales_2=None, "
    "float? scales_3=None)",
    [](const Bound& args) { return aten_upsample(args, "nearest", false, false); });
 NAMES("upsample_nearest1d", "Aten: upsample_nearest1d upsample_nearest2d upsample_nearest3d");
+TRAITS("upsample_nearest1d", .half_sums = HalfSums::gradients);
 
 OP("_upsample_nearest_exact1d(Tensor input, int[]? output_size, float[]? scale_factors=None, float? scales_2=None, "
    "float? scales_3=None)",
@@ -437,29 +439,30 @@ OP("upsample_linear1d(Tensor input, int[]? output_size, bool align_corners, floa
    "float? scales_2=None, float? scales_3=None)",
    [](const Bound& args) { return aten_upsample(args, "linear", args.flag("align_corners"), false); });
 NAMES("upsample_linear1d", "Aten: upsample_linear1d");
-TRAITS("upsample_linear1d", .varies = Varies::gradients);
+TRAITS("upsample_linear1d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_bilinear2d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
    "float? scales_2=None, float? scales_3=None)",
    [](const Bound& args) { return aten_upsample(args, "bilinear", args.flag("align_corners"), false); });
 NAMES("upsample_bilinear2d", "Aten: upsample_bilinear2d");
-TRAITS("upsample_bilinear2d", .varies = Varies::gradients);
+TRAITS("upsample_bilinear2d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_trilinear3d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
    "float? scales_2=None, float? scales_3=None)",
    [](const Bound& args) { return aten_upsample(args, "trilinear", args.flag("align_corners"), false); });
 NAMES("upsample_trilinear3d", "Aten: upsample_trilinear3d");
-TRAITS("upsample_trilinear3d", .varies = Varies::gradients);
+TRAITS("upsample_trilinear3d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_bicubic2d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
    "float? scales_2=None, float? scales_3=None)",
    [](const Bound& args) { return aten_upsample(args, "bicubic", args.flag("align_corners"), false); });
 NAMES("upsample_bicubic2d", "Aten: upsample_bicubic2d");
-TRAITS("upsample_bicubic2d", .varies = Varies::gradients);
+TRAITS("upsample_bicubic2d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("_upsample_bilinear2d_aa(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
    "float? scales_2=None, float? scales_3=None)",
    [](const Bound& args) { return aten_upsample(args, "bilinear", args.flag("align_corners"), true); });
 NAMES("_upsample_bilinear2d_aa", "Aten: _upsample_bilinear2d_aa");
+TRAITS("_upsample_bilinear2d_aa", .half_sums = HalfSums::gradients);
 
 }  // namespace msrun

@@ -257,7 +257,8 @@ OP("max_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
    "bool ceil_mode=False, bool return_indices=False)",
    [](const Bound& args) { return maximum_sliding_or_tuple(args, 1); });
 NAMES("max_pool1d", "Functional: max_pool1d _max_pool1d; Torch: max_pool1d; Aten: max_pool1d");
-TRAITS("max_pool1d", .ranks = true, .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("max_pool1d", .ranks = true, .half_sums = HalfSums::gradients,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=False)",
@@ -265,63 +266,66 @@ OP("max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
 NAMES("max_pool2d",
       "Functional: max_pool2d _max_pool2d; Torch: max_pool2d; Mint: max_pool2d; MintFunctional: max_pool2d "
       "max_pool2d_ex; Aten: max_pool2d");
-TRAITS("max_pool2d", .ranks = true, .element_work = 4);
+TRAITS("max_pool2d", .ranks = true, .half_sums = HalfSums::gradients, .element_work = 4);
 
 OP("max_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=False)",
    [](const Bound& args) { return maximum_sliding_or_tuple(args, 3); });
 NAMES("max_pool3d", "Functional: max_pool3d _max_pool3d; Torch: max_pool3d; Aten: max_pool3d");
-TRAITS("max_pool3d", .ranks = true, .varies = Varies::gradients);
+TRAITS("max_pool3d", .ranks = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("max_pool1d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_sliding(args, 1)); });
 NAMES("max_pool1d_with_indices",
       "Functional: max_pool1d_with_indices; Torch: max_pool1d_with_indices; Aten: max_pool1d_with_indices");
-TRAITS("max_pool1d_with_indices", .ranks = true);
+TRAITS("max_pool1d_with_indices", .ranks = true, .half_sums = HalfSums::gradients);
 
 OP("max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_sliding(args, 2)); });
 NAMES("max_pool2d_with_indices", "Functional: max_pool2d_with_indices; Aten: max_pool2d_with_indices");
-TRAITS("max_pool2d_with_indices", .ranks = true);
+TRAITS("max_pool2d_with_indices", .ranks = true, .half_sums = HalfSums::gradients);
 
 OP("max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_sliding(args, 3)); });
 NAMES("max_pool3d_with_indices", "Functional: max_pool3d_with_indices; Aten: max_pool3d_with_indices");
-TRAITS("max_pool3d_with_indices", .ranks = true, .varies = Varies::gradients);
+TRAITS("max_pool3d_with_indices", .ranks = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("adaptive_max_pool1d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 1); });
 NAMES("adaptive_max_pool1d", "Functional: adaptive_max_pool1d _adaptive_max_pool1d");
-TRAITS("adaptive_max_pool1d", .ranks = true, .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("adaptive_max_pool1d", .ranks = true, .half_sums = HalfSums::gradients,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("adaptive_max_pool2d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 2); });
 NAMES("adaptive_max_pool2d", "Functional: adaptive_max_pool2d _adaptive_max_pool2d");
-TRAITS("adaptive_max_pool2d", .ranks = true, .varies = Varies::gradients);
+TRAITS("adaptive_max_pool2d", .ranks = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("adaptive_max_pool3d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 3); });
 NAMES("adaptive_max_pool3d", "Functional: adaptive_max_pool3d _adaptive_max_pool3d");
-TRAITS("adaptive_max_pool3d", .ranks = true);
+TRAITS("adaptive_max_pool3d", .ranks = true, .half_sums = HalfSums::gradients);
 
 OP("adaptive_max_pool1d_with_indices(Tensor input, any output_size, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_adaptive(args, 1)); });
 NAMES("adaptive_max_pool1d_with_indices",
       "Functional: adaptive_max_pool1d_with_indices; Torch: adaptive_max_pool1d; Aten: adaptive_max_pool1d");
-TRAITS("adaptive_max_pool1d_with_indices", .ranks = true, .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("adaptive_max_pool1d_with_indices", .ranks = true, .half_sums = HalfSums::gradients,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("adaptive_max_pool2d_with_indices(Tensor input, any output_size, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_adaptive(args, 2)); });
 NAMES("adaptive_max_pool2d_with_indices", "Functional: adaptive_max_pool2d_with_indices; Aten: adaptive_max_pool2d");
-TRAITS("adaptive_max_pool2d_with_indices", .ranks = true, .varies = Varies::gradients);
+TRAITS("adaptive_max_pool2d_with_indices", .ranks = true, .varies = Varies::gradients,
+       .half_sums = HalfSums::gradients);
 
 OP("adaptive_max_pool3d_with_indices(Tensor input, any output_size, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_adaptive(args, 3)); });
 NAMES("adaptive_max_pool3d_with_indices", "Functional: adaptive_max_pool3d_with_indices; Aten: adaptive_max_pool3d");
-TRAITS("adaptive_max_pool3d_with_indices", .ranks = true);
+TRAITS("adaptive_max_pool3d_with_indices", .ranks = true, .half_sums = HalfSums::gradients);
 
 OP("max_unpool1d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, "
    "int[]? output_size=None)",

@@ -376,14 +376,15 @@ OP("cumsum(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) 
   return cumsum(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
 });
 NAMES("cumsum", "Torch: cumsum; Tensor: cumsum cumsum_; Aten: cumsum cumsum_; Mint: cumsum");
-TRAITS("cumsum", .autocast = AutocastPolicy::float32, .complex = true, .varies = Varies::results);
+TRAITS("cumsum", .autocast = AutocastPolicy::float32, .complex = true, .varies = Varies::results,
+       .half_sums = HalfSums::results);
 
 OP("cumprod(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
   return cumprod(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
 });
 NAMES("cumprod", "Torch: cumprod; Tensor: cumprod cumprod_; Aten: cumprod cumprod_");
-TRAITS("cumprod", .autocast = AutocastPolicy::float32, .complex = true);
+TRAITS("cumprod", .autocast = AutocastPolicy::float32, .complex = true, .half_sums = HalfSums::results);
 
 OP("cummax(Tensor input, int dim)",
    [](const Bound& args) -> Value { return running_extremum(Extremum::maximum, args); });
@@ -398,6 +399,7 @@ TRAITS("cummin", .ties = {.indices = IndexOutput::of_values}, .ranks = true);
 OP("logcumsumexp(Tensor input, int dim)",
    [](const Bound& args) -> Value { return logcumsumexp(args.var("input"), args.integer("dim")); });
 NAMES("logcumsumexp", "Torch: logcumsumexp; Tensor: logcumsumexp; Aten: logcumsumexp");
+TRAITS("logcumsumexp", .half_sums = HalfSums::results);
 
 OP("diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)",
    [](const Bound& args) -> Value {

@@ -236,7 +236,7 @@ OP("pad(Tensor input, int[] pad, str mode='constant', Scalar? value=None)", [](c
   return pad(args.var("input"), args.ints("pad"), mode_of(args.text("mode")), args.optional_real("value").value_or(0));
 });
 NAMES("pad", "Functional: pad; Mint: pad; MintFunctional: pad; Aten: pad");
-TRAITS("pad", .copies_only = true, .varies = Varies::gradients);
+TRAITS("pad", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("constant_pad_nd(Tensor input, int[] pad, Scalar value=0)", [](const Bound& args) -> Value {
   return pad(args.var("input"), args.ints("pad"), Mode::constant, args.real("value"));
@@ -246,25 +246,25 @@ TRAITS("constant_pad_nd", .copies_only = true);
 
 OP("reflection_pad1d(Tensor input, int[] padding)", [](const Bound& args) { return pad_last(args, Mode::reflect, 1); });
 NAMES("reflection_pad1d", "Aten: reflection_pad1d");
-TRAITS("reflection_pad1d", .copies_only = true, .varies = Varies::gradients);
+TRAITS("reflection_pad1d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 OP("reflection_pad2d(Tensor input, int[] padding)", [](const Bound& args) { return pad_last(args, Mode::reflect, 2); });
 NAMES("reflection_pad2d", "Aten: reflection_pad2d");
-TRAITS("reflection_pad2d", .copies_only = true, .varies = Varies::gradients);
+TRAITS("reflection_pad2d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 OP("reflection_pad3d(Tensor input, int[] padding)", [](const Bound& args) { return pad_last(args, Mode::reflect, 3); });
 NAMES("reflection_pad3d", "Aten: reflection_pad3d");
-TRAITS("reflection_pad3d", .copies_only = true, .varies = Varies::gradients);
+TRAITS("reflection_pad3d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("replication_pad1d(Tensor input, int[] padding)",
    [](const Bound& args) { return pad_last(args, Mode::replicate, 1); });
 NAMES("replication_pad1d", "Aten: replication_pad1d");
-TRAITS("replication_pad1d", .copies_only = true, .varies = Varies::gradients);
+TRAITS("replication_pad1d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 OP("replication_pad2d(Tensor input, int[] padding)",
    [](const Bound& args) { return pad_last(args, Mode::replicate, 2); });
 NAMES("replication_pad2d", "Aten: replication_pad2d");
-TRAITS("replication_pad2d", .copies_only = true, .varies = Varies::gradients);
+TRAITS("replication_pad2d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 OP("replication_pad3d(Tensor input, int[] padding)",
    [](const Bound& args) { return pad_last(args, Mode::replicate, 3); });
 NAMES("replication_pad3d", "Aten: replication_pad3d");
-TRAITS("replication_pad3d", .copies_only = true, .varies = Varies::gradients);
+TRAITS("replication_pad3d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 }  // namespace msrun

@@ -494,6 +494,6 @@ OP("unfold(Tensor input, int dimension, int size, int step)", [](const Bound& ar
   return windows(args.var("input"), args.integer("dimension"), args.integer("size"), args.integer("step"));
 });
 NAMES("unfold", "Tensor: unfold; Aten: unfold unfold_copy");
-TRAITS("unfold", .copies_only = true);
+TRAITS("unfold", .copies_only = true, .half_sums = HalfSums::gradients);
 
 }  // namespace msrun
