@@ -4,13 +4,27 @@ have in training, statistics only, so that a check of an accelerator meets the k
 
 Arguments: the folder to make, the dtype ("bfloat16", "float16", "float32") and, to try it on a small host, by what
 to divide the leading dimensions (default 1; at 1 the largest tensor has 65 million elements). Prints how many calls were
-written.
+written. The Python is one that has torch, which tells the shapes of results: calls have gradients where it does.
 """
 
 import json
 import math
 import os
 import sys
+
+import torch
+
+
+def _without_data(value):
+    """What a function takes in the place of a recorded argument: tensors have shapes alone."""
+    if isinstance(value, list):
+        return [_without_data(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value["type"] == "torch.Tensor":
+        return torch.empty(value["shape"], dtype=getattr(torch, value["dtype"].partition(".")[2]), device="meta",
+                           requires_grad=value["requires_grad"])
+    return value["value"]
 
 
 class Recording:
@@ -54,11 +68,26 @@ class Recording:
         number = 0
         while "%s.%d.forward" % (name, number) in self.data:
             number += 1
-        self.data["%s.%d.forward" % (name, number)] = {
-            "input_args": [self.value(argument) for argument in arguments],
-            "input_kwargs": {key: self.value(value) for key, value in keywords.items()},
-            "output": [],
-        }
+        arguments = [self.value(argument) for argument in arguments]
+        keywords = {key: self.value(value) for key, value in keywords.items()}
+        gradients = self.gradients(name, arguments, keywords)
+        self.data["%s.%d.forward" % (name, number)] = {"input_args": arguments, "input_kwargs": keywords, "output": []}
+        if gradients:
+            self.data["%s.%d.backward" % (name, number)] = {"input": gradients, "output": []}
+
+    def gradients(self, name, arguments, keywords):
+        """Those that the outputs receive; none where torch tells no shapes of outputs, or has no gradient of them."""
+        namespace, _, function = name.partition(".")
+        place = {"Functional": torch.nn.functional, "Tensor": torch.Tensor}.get(namespace, torch)
+        try:
+            outputs = getattr(place, function)(*map(_without_data, arguments),
+                                               **{key: _without_data(value) for key, value in keywords.items()})
+        except (AttributeError, NotImplementedError, RuntimeError, TypeError):
+            return []
+        outputs = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+        if not outputs or not outputs[0].requires_grad:
+            return []
+        return [self.tensor(*output.shape, grad=False) if output.requires_grad else None for output in outputs]
 
 
 def language_model(r, hidden=4096, ffn=11008, heads=32, kv_heads=8, vocabulary=32000):
@@ -202,7 +231,7 @@ def main():
     with open(os.path.join(folder, "dump.json"), "w") as file:
         json.dump({"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None,
                    "data": recording.data}, file, indent=0)
-    print(len(recording.data))
+    print(sum(name.endswith(".forward") for name in recording.data))
 
 
 main()
