@@ -200,6 +200,72 @@ void weigh_again(Scores<T>& scores, const AttentionResults& result, std::int64_t
 }
 
 template <class T>
+T norm_of(const T* x, std::int64_t count) {
+  return std::sqrt(row_sum<T>(count, {}, [x](std::int64_t i) { return x[i] * x[i]; }));
+}
+
+template <class T>
+std::vector<T> norms_of(const MatrixView<T>& rows) {
+  std::vector<T> norms;
+  for (std::int64_t r = 0; r < rows.rows; ++r) norms.push_back(norm_of(rows.data + r * rows.row_stride, rows.columns));
+  return norms;
+}
+
+// What a device's products of rows may leave where terms cancel, or where all that follows is their difference: each is
+// off by half a unit of roundoff of the product of the norms. Rows that are stored in a half type, and factors that are
+// rounded to it, have larger errors, which are computed; there each product is a place beside.
+template <class T>
+class RoughProducts {
+ public:
+  // The products of rows with these; seed 0: nothing is off.
+  RoughProducts(std::uint32_t seed, const AttentionHeads& heads, const MatrixView<T>& others)
+      : seed_(seed), by_places_(heads.smallest_factor), norms_(seed != 0 ? norms_of(others) : std::vector<T>()) {}
+
+  // The weights of keys whose scores, times a scale, are off: they are computed once more from these and from the
+  // logarithm of their sum, and so is a weight that is next to 1.
+  void weights(const MatrixView<T>& rows, T scale, T* p) const {
+    if (seed_ == 0 || by_places_) return;
+    // Weights of 1, of which there may be many, are off apart from each other.
+    std::uint32_t seed = seed_;
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      const T norm = scale * norm_of(rows.data + r * rows.row_stride, rows.columns);
+      for (const T other : norms_) {
+        seed = after(seed);
+        *p *= 1 + off(*p, norm, other, seed);
+        ++p;
+      }
+    }
+  }
+
+  // The products of a row with the others, and `mean`, that with a further row y.
+  void row(const T* x, const T* y, std::int64_t count, T* products, T& mean) const {
+    if (seed_ == 0) return;
+    const T norm = norm_of(x, count);
+    for (std::size_t j = 0; j < norms_.size(); ++j) {
+      T& product = products[j];
+      product = by_places_ ? a_place_beside(product, seed_) : product + off(product, norm, norms_[j]);
+    }
+    // Of another seed than the product that it equals where that key has all the weight.
+    if (!by_places_) mean += off(mean, norm, norm_of(y, count), after(seed_));
+  }
+
+ private:
+  // The next number of a generator, that of Numerical Recipes (section 7.1, "quick and dirty").
+  static std::uint32_t after(std::uint32_t seed) { return 1664525 * seed + 1013904223; }
+
+  T off(T of, T norm, T other) const { return off(of, norm, other, seed_); }
+  static T off(T of, T norm, T other, std::uint32_t seed) {
+    const T size = std::numeric_limits<T>::epsilon() / 2 * norm * other;
+    if (!std::isfinite(size)) return 0;
+    return word_of(of, seed) % 2 == 0 ? size : -size;
+  }
+
+  std::uint32_t seed_;
+  bool by_places_;
+  std::vector<T> norms_;
+};
+
+template <class T>
 void backward(const AttentionHeads& heads, const AttentionResults& result, const Tensor& gradient,
               AttentionGradients& gradients) {
   const Arithmetic& arithmetic = heads.arithmetic;
@@ -220,6 +286,8 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
       const std::int64_t width = probabilities.width();
       const KeyRange range = probabilities.range();
       weigh_again(probabilities, result, head, first, count);
+      RoughProducts<T>(seed, heads, rows_of<T>(heads.key, key_head, range.begin, width))
+          .weights(rows_of<T>(heads.query, head, first, count), scale, probabilities.row(0));
       const MatrixView<T> g = rows_of<T>(gradient, head, first, count);
       round_factors(probabilities.row(0), count * width, heads);
       // The products of all blocks of rows and of all query heads of a key head are one sum.
@@ -228,18 +296,19 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
       gemm(probabilities.matrix(count).transposed(), g, mutable_rows<T>(gradients.value, key_head, range.begin),
            gradients.value.strides()[1], true, of_rows);
       storage.resize(static_cast<std::size_t>(count * width));
-      gemm(g, rows_of<T>(heads.value, key_head, range.begin, width).transposed(), storage.data(), width, false,
-           arithmetic);
+      const MatrixView<T> values = rows_of<T>(heads.value, key_head, range.begin, width);
+      gemm(g, values.transposed(), storage.data(), width, false, arithmetic);
+      const RoughProducts<T> rough(seed, heads, values);
       for (std::int64_t r = 0; r < count; ++r) {
         const T* p = probabilities.row(r);
         T* ds = storage.data() + r * width;
-        // Where one key has all the weight the difference is rounding alone.
-        if (seed != 0) std::transform(ds, ds + width, ds, [seed](T x) { return a_place_beside(x, seed); });
         // sum_j dp_j p_j is the product of the output row with its gradient.
         const T* y =
             result.output.data<T>() + head * result.output.strides()[0] + (first + r) * result.output.strides()[1];
         const T* dy = g.data + r * g.row_stride;
-        const T mean = row_sum<T>(value_size, arithmetic.summation, [&](std::int64_t d) { return y[d] * dy[d]; });
+        T mean = row_sum<T>(value_size, arithmetic.summation, [&](std::int64_t d) { return y[d] * dy[d]; });
+        // Where one key has all the weight the difference is rounding alone.
+        rough.row(dy, y, value_size, ds, mean);
         for (std::int64_t j = 0; j < width; ++j) ds[j] = p[j] * (ds[j] - mean);
         const T total = element<T>(result.sum, head, first + r);
         if (gradients.sink.defined() && total != 0) {

@@ -250,7 +250,10 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     judged.in_half = what;
     return true;
   };
-  of_steps = combined_noise(of_steps, of_steps, 0, in_proportion);
+  // What they are formed in is float32, of which a place shows where steps cancel to nothing.
+  const Tensor of_float32 =
+      noise_beside({.rough = true, .in_float32 = true}, comparison, row, select, samples, judged.model.lost);
+  of_steps = combined_noise(of_steps, of_float32, in_proportion, times_of_float32);
   // Steps that leave the range of float16, at either end, do not leave that of float32.
   const Variations::Beside composed{.rough = true, .composed = true};
   if (dtype == DType::float16)

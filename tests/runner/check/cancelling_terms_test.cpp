@@ -91,9 +91,11 @@ class TextbookAttention final : public Device {
  public:
   // rounding: the share that dp is off by. keys: of so many the softmax is formed. error: of the first gradient's
   // element 16. In half types `narrow` has weights, output and gradients of the scores rounded to them before they are
-  // multiplied, as kernels for accelerators do.
+  // multiplied, as kernels for accelerators do. of_norms: products of rows that gradients are formed of are off by this
+  // share of the product of the norms.
   struct How {
     double rounding = 0;
+    double of_norms = 0;
     double error = 0;
     bool narrow = false;
     std::int64_t keys = 1000;
@@ -138,13 +140,19 @@ class TextbookAttention final : public Device {
         double& weight = p[static_cast<std::size_t>(j)];
         weight /= total;
         add(results[0], i, v, j, factor(weight));
-        add(results[3], j, g, i, factor(weight));
       }
+      const auto off = [&](const Tensor& x, const Tensor& y, std::int64_t j) {
+        const double share = how_.of_norms * std::sqrt(product(x, i, x, i) * product(y, j, y, j));
+        return (i + j) % 2 == 0 ? share : -share;
+      };
       double mean = 0;
       for (std::int64_t d = 0; d < size; ++d) mean += factor(results[0].item(i * size + d)) * g.item(i * size + d);
       for (std::int64_t j = 0; j < keys; ++j) {
-        const double dp = product(g, i, v, j) * ((i + j) % 2 == 0 ? 1 + how_.rounding : 1 - how_.rounding);
-        const double ds = factor(scale * p[static_cast<std::size_t>(j)] * (dp - mean));
+        const double weight = p[static_cast<std::size_t>(j)] * (1 + scale * off(q, k, j));
+        add(results[3], j, g, i, factor(weight));
+        const double dp =
+            product(g, i, v, j) * ((i + j) % 2 == 0 ? 1 + how_.rounding : 1 - how_.rounding) + off(g, v, j);
+        const double ds = factor(scale * weight * (dp - mean));
         add(results[1], i, k, j, ds);
         add(results[2], j, q, i, ds);
       }
@@ -195,6 +203,21 @@ TEST(CancellingTerms, OfDecidedAttentionAreRounding) {
       expect_sound(check_attention(number, DType::float32, range, {.rounding = 0x1p-24}));
       const ApiResult wrong = check_attention(number, DType::float32, range, {.error = 1e-3 * range * range});
       EXPECT_TRUE(wrong.backward_rows.at(0).beyond_rounding) << number;
+    }
+  }
+}
+
+// The products of a kernel err by what their terms are, in the order of its own in which it adds them or in the parts
+// that it splits operands into, and it forms weights once more from scores and the logarithm of their sum.
+TEST(CancellingTerms, OfDecidedAttentionAreThoseOfLongProducts) {
+  for (int number = 0; number < 16; ++number) {
+    for (const double range : {5.0, 20.0}) {
+      const TextbookAttention::How sound{.of_norms = 0x1p-23};
+      expect_sound(check_attention(number, DType::float32, range, sound));
+      const ApiResult wrong = check_attention(number, DType::float32, range, {.error = 3e-3 * range});
+      EXPECT_TRUE(wrong.backward_rows.at(0).beyond_rounding) << number;
+      const DType half = number % 2 == 0 ? DType::bfloat16 : DType::float16;
+      expect_sound(check_attention(number, half, range, {.of_norms = 0x1p-24, .narrow = true}));
     }
   }
 }
