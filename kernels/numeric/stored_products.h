@@ -16,18 +16,25 @@ class StoredProducts {
 
   // Whether there were any products, of whatever dtype.
   bool any() const { return any_; }
+  // Whether some of them were stored and then added to each other, so that a result is rounded more than once.
+  bool adds() const { return adds_; }
 
  private:
   friend bool stores_products();
+  friend void note_added_products();
   friend double smallest_stored();
 
   bool any_ = false;
+  bool adds_ = false;
   double smallest_;
   Replaced<StoredProducts*> innermost_;
 };
 
 // Asked by kernels of products: whether one lives on the calling thread, which then knows of the product.
 bool stores_products();
+
+// Tells the innermost one, which is there, that stored products are added to each other.
+void note_added_products();
 
 // The smallest number of the innermost one on the calling thread; 0 without one.
 double smallest_stored();

@@ -232,7 +232,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   // One kernel that is no product, as that of a sum, passes nothing on.
   if (between_kernels && op_.traits().rounds_once && !wide_sums) return false;
   SumModel model = judged.model;
-  model.nearest = wide_sums && rounds_once_;
+  model.nearest = wide_sums && rounds_once_ && !variations_.nearby(by_steps, 1).front().adds_products;
   // A step that overflows is one of those.
   std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   if (sound && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel())) model.with_stored = std::move(*sound);

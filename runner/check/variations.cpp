@@ -369,7 +369,8 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
       std::optional<StoredProducts> products;
       if (how.stored) products.emplace(how.smallest);
       Evaluation rounded = evaluate(op_, how.in_float32 ? kept_in_float32(call) : call, options);
-      results.push_back({std::move(bench), std::move(rounded), products && products->any()});
+      results.push_back(
+          {std::move(bench), std::move(rounded), products && products->any(), products && products->adds()});
     }
   } catch (const SkipError&) {
     known->refused = true;

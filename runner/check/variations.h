@@ -102,7 +102,8 @@ class Variations {
   struct Nearby {
     Evaluation bench;
     Evaluation rounded;
-    bool has_products;  // of those computed with stored products
+    bool has_products;   // of those computed with stored products
+    bool adds_products;  // some of these are added to each other
   };
   // At least so many of them; none if they cannot be had.
   const std::vector<Nearby>& nearby(const Beside& how, std::size_t samples);

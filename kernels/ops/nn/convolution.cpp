@@ -9,6 +9,7 @@
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/direct_convolution.h"
 #include "kernels/numeric/matrix_product.h"
+#include "kernels/numeric/stored_columns.h"
 #include "kernels/numeric/stored_products.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -18,10 +19,23 @@ namespace {
 
 enum class Part { forward, transposed, weight };
 
-Tensor run(Part part, const Convolution& c, const Tensor& first, const Tensor& second, const Dims& shape,
-           const Arithmetic& arithmetic) {
+// Whether the libraries of accelerators refuse a convolution, which the framework then composes of products that it
+// stores (kernels/numeric/stored_columns.h).
+enum class Kernels : bool { of_library, composed };
+
+Tensor run(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
+           const Dims& shape, const Arithmetic& arithmetic) {
   if (stores_products() && first.dtype() == DType::float32) {
-    return run(part, c, first.to(DType::float64), second.to(DType::float64), shape, arithmetic).to(DType::float32);
+    const Tensor a = first.to(DType::float64).contiguous();
+    const Tensor b = second.to(DType::float64).contiguous();
+    if (kernels == Kernels::composed && part != Part::forward) {
+      refuse_padding(c);
+      note_added_products();
+      return (part == Part::transposed ? convolve_for_input_by_columns(c, a, b, shape)
+                                       : convolve_for_weight_by_samples(c, a, b, shape))
+          .to(DType::float32);
+    }
+    return run(part, c, kernels, a, b, shape, arithmetic).to(DType::float32);
   }
   refuse_padding(c);
   const Tensor a = first.contiguous();
@@ -61,13 +75,14 @@ Tensor operand(const Tensor& tensor, DType compute, const Arithmetic& arithmetic
 
 // y = f(x, w) + bias with the gradients of both parts; c describes the convolution in which x is the input, or the
 // output if transposed. shape is that of y.
-Var record(const Convolution& c, bool transposed, const Var& x, const Var& w, const std::optional<Var>& bias,
-           const Dims& shape) {
+Var record(const Convolution& c, bool transposed, Kernels kernels, const Var& x, const Var& w,
+           const std::optional<Var>& bias, const Dims& shape) {
   const DType dtype = bias ? result_dtype({&x, &w, &*bias}) : result_dtype({&x, &w});
   const DType compute = convolution_dtype(dtype);
   const Arithmetic arithmetic = x.arithmetic();
-  Tensor result = run(transposed ? Part::transposed : Part::forward, c, operand(x.tensor(), compute, arithmetic),
-                      operand(w.tensor(), compute, arithmetic), shape, arithmetic);
+  Tensor result =
+      run(transposed ? Part::transposed : Part::forward, c, kernels, operand(x.tensor(), compute, arithmetic),
+          operand(w.tensor(), compute, arithmetic), shape, arithmetic);
   Dims sums;  // axes over which a bias is shared
   if (bias) {
     Dims along(shape.size(), 1);
@@ -84,12 +99,12 @@ Var record(const Convolution& c, bool transposed, const Var& x, const Var& w, co
     const Tensor gradient = operand(g, compute, arithmetic);
     std::vector<Tensor> gradients(inputs.size());
     if (inputs[0].requires_grad()) {
-      gradients[0] = run(transposed ? Part::forward : Part::transposed, c, gradient,
+      gradients[0] = run(transposed ? Part::forward : Part::transposed, c, kernels, gradient,
                          operand(inputs[1].tensor(), compute, arithmetic), inputs[0].shape(), arithmetic);
     }
     if (inputs[1].requires_grad()) {
       const Tensor input = operand(inputs[0].tensor(), compute, arithmetic);
-      gradients[1] = run(Part::weight, c, transposed ? gradient : input, transposed ? input : gradient,
+      gradients[1] = run(Part::weight, c, kernels, transposed ? gradient : input, transposed ? input : gradient,
                          inputs[1].shape(), arithmetic);
     }
     if (inputs.size() > 2 && inputs[2].requires_grad()) gradients[2] = sum(g.to(compute), sums, false, arithmetic);
@@ -161,6 +176,8 @@ Var convolution(const Var& input, const Var& weight, const std::optional<Var>& b
   c.channels_in = options.transposed ? channels_out : channels;
   c.channels_out = options.transposed ? channels : channels_out;
   c.groups = groups;
+  // cuDNN takes no output padding that reaches the stride (torch's use_cudnn, Convolution.cpp).
+  Kernels kernels = Kernels::of_library;
   Dims shape{x.size(0), channels_out};
   for (std::size_t i = 0; i < axes; ++i) {
     const std::size_t at = 3 - axes + i;
@@ -181,6 +198,7 @@ Var convolution(const Var& input, const Var& weight, const std::optional<Var>& b
       if (extra[i] >= stride[i] && extra[i] >= dilation[i]) {
         throw SkipError("output padding must be smaller than either stride or dilation.");
       }
+      if (extra[i] >= stride[i]) kernels = Kernels::composed;
       out = (size - 1) * stride[i] - total_padding + reach + extra[i] + 1;
       c.windows.input[at] = out;
       c.windows.output[at] = size;
@@ -195,7 +213,7 @@ Var convolution(const Var& input, const Var& weight, const std::optional<Var>& b
     }
     shape.push_back(out);
   }
-  const Var result = record(c, options.transposed, x, weight, bias, shape);
+  const Var result = record(c, options.transposed, kernels, x, weight, bias, shape);
   return batched ? result : reshape(result, Dims(shape.begin() + 1, shape.end()));
 }
 

@@ -12,42 +12,13 @@
 #include <utility>
 
 #include "runner/results/counts.h"
-#include "tests/runner/check/support.h"
+#include "tests/runner/check/rounding_device.h"
 
 namespace msrun::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr HalfRounding processor = HalfRounding::every_step;
-constexpr HalfRounding accelerator = HalfRounding::between_kernels;
-
-using Change = std::function<void(const MaterialisedCall&, DeviceResult&)>;
-
-class RoundingDevice final : public Device {
- public:
-  RoundingDevice(HalfRounding rounding, EvaluationOptions options, Change change)
-      : rounding_(rounding), computing_({}, std::move(options)), change_(std::move(change)) {}
-
-  DeviceResult run(const DeviceCall& call) override {
-    DeviceResult result = computing_.run(call);
-    if (change_) change_(call.materialised, result);
-    return result;
-  }
-  DeviceArithmetic arithmetic() const override { return {.half_rounding = rounding_}; }
-
- private:
-  HalfRounding rounding_;
-  ComputingDevice computing_;
-  Change change_;
-};
-
-ApiResult check_on(HalfRounding rounding, const ApiCall& call, const EvaluationOptions& options, const Change& change) {
-  RoundingDevice device(rounding, options, change);
-  return check_api(call, 0, device, 0, {});
-}
-
-double rounded(double value) { return static_cast<double>(to_float(to_bfloat16(static_cast<float>(value)))); }
+using namespace rounding_device;
 
 // The gradient of silu, g s (1 + x (1 - s)), with every step rounded.
 void take_steps_of_silu(const MaterialisedCall& call, DeviceResult& result) {
