@@ -67,6 +67,10 @@ class Kinks {
   std::vector<double> sizes_;
 };
 
+// Whether a change leads over 1 or -1, the ends of many a domain: that of probabilities for one, of which some are next
+// to 1.
+bool crosses_one(double value, double changed) { return (std::abs(value) < 1) != (std::abs(changed) < 1); }
+
 // Random words, one for each element of a tensor.
 class Words {
  public:
@@ -94,8 +98,9 @@ Tensor change_signs(const Tensor& tensor, const Kinks& kinks, RandomWords& sourc
       const std::uint32_t bits = words.next();
       for (std::int64_t i = first; i < std::min(count, first + bits_of_word); ++i) {
         const bool stays = may_be_flag(values[i]) || kinks.has(values[i]);
-        const double factor = stays ? 1 : factors[bits >> (i - first) & 1U];
-        values[i] *= factor;
+        const std::size_t chosen = bits >> (i - first) & 1U;
+        const double changed = values[i] * factors[chosen];
+        if (!stays) values[i] = crosses_one(values[i], changed) ? values[i] * factors[1 - chosen] : changed;
       }
     }
   });
@@ -182,7 +187,9 @@ Tensor move_nearby(const Tensor& tensor, RandomWords& source, const SharesOfMagn
   Words words(source);
   return changed_elements(tensor, [&](double value, std::int64_t) {
     const double share = shares != nullptr ? shares->of(value) : static_cast<double>(words.next()) * 0x1p-31 - 1;
-    return may_be_flag(value) || !std::isfinite(value) ? value : value * (1 + change * share);
+    if (may_be_flag(value) || !std::isfinite(value)) return value;
+    const double moved = value * (1 + change * share);
+    return crosses_one(value, moved) ? value * (1 - change * share) : moved;
   });
 }
 

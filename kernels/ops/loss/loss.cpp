@@ -144,8 +144,10 @@ Var cross_entropy_of_probability(const Var& x, const Var& t) {
         using T = decltype(p);
         return g * (p - y) / std::max((1 - p) * p, static_cast<T>(1e-12));
       },
-      // The gradient of the target does not know the clamp.
-      [](auto p, auto, auto, auto g) { return g * (std::log(1 - p) - std::log(p)); });
+      // The gradient of the target does not know the clamp. Frameworks form it of two logarithms.
+      [seed = roughness()](auto p, auto, auto, auto g) {
+        return g * (rough_step(std::log(rough_step(1 - p, seed)), seed) - rough_step(std::log(p), seed));
+      });
 }
 
 // Frameworks that take the logarithm of 1 + exp(z) lose the digits that the sum has no room for.
@@ -174,6 +176,7 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
           using T = decltype(z);
           // torch adds the largest term last, which is infinity minus infinity at -infinity.
           if (z == -std::numeric_limits<T>::infinity()) return std::numeric_limits<T>::quiet_NaN();
+          if (seed != 0) return rough_step((1 - y) * z, seed) + rough_step(log_of_sum(-z, seed), seed);
           return (z > 0 ? (1 - y) * z : -z * y) + log_of_sum(-std::abs(z), seed);
         },
         [seed = roughness()](auto z, auto y, auto, auto g) { return (probability_of(z, seed) - y) * g; },
@@ -222,7 +225,8 @@ Var divergence(const Var& x, const Var& t, bool log_target) {
         // The slope of t ln t is that of t times the logarithm and that of the logarithm, t / t, times the gradient,
         // which loses digits below the normal numbers.
         if (seed == 0) return (logarithm(b) + 1 - a) * g;
-        return rough_step(logarithm(b), seed) * g + rough_step(b * g / b, seed) - a * g;
+        const auto of_product = rough_step(rough_step(logarithm(b), seed) * g, seed);
+        return rough_step(of_product + rough_step(b * g / b, seed), seed) - rough_step(a * g, seed);
       });
 }
 
@@ -240,24 +244,49 @@ T stirling_slope(T t) {
   return t > 1 ? std::log(t) + 1 / (2 * t) : T{0};
 }
 
+// The gradient (slope - other) g of a target with that slope, of terms as frameworks form them one by one: two of them,
+// those of t ln t and of -t, are g and cancel.
+template <class T>
+T gradient_by_terms(T t, T other, T g, const OwnStep& step, std::uint32_t seed) {
+  T sum{};
+  if (t > 1) {
+    const T with_logarithm = rough_step(rough_step(step(std::log(t)) * g, seed) + g, seed);
+    sum = rough_step(rough_step(with_logarithm - g, seed) + rough_step(step(1 / (2 * t)) * g, seed), seed);
+  }
+  return sum - rough_step(other * g, seed);
+}
+
 Var poisson(const Var& x, const Var& t, bool log_input, bool full, double epsilon) {
   const OwnStep of_x(x);
   const OwnStep of_t(t);
   const auto constant = [full, of_t](auto b) { return full ? of_t(stirling(b, of_t)) : decltype(b){0}; };
-  const auto target_slope = [full, of_t](auto b) { return full ? of_t(stirling_slope(b)) : decltype(b){0}; };
+  const auto target_gradient = [full, of_t, seed = roughness()](auto b, auto other, auto g) {
+    if (full && seed != 0 && b > 0) return gradient_by_terms(b, other, g, of_t, seed);
+    return ((full ? of_t(stirling_slope(b)) : decltype(b){0}) - other) * g;
+  };
+  const std::uint32_t seed = roughness();
+  // The terms that cancel may be formed one by one.
+  const auto rough = [seed](auto value) { return rough_step(value, seed); };
   if (log_input) {
     return float_binary(
-        x, t, [=](auto a, auto b) { return of_x(exponential(a)) - b * a + constant(b); },
-        [of_x](auto a, auto b, auto, auto g) { return (of_x(exponential(a)) - b) * g; },
-        [target_slope](auto a, auto b, auto, auto g) { return (target_slope(b) - a) * g; });
+        x, t, [=](auto a, auto b) { return rough(rough(of_x(exponential(a))) - rough(b * a)) + rough(constant(b)); },
+        [=](auto a, auto b, auto, auto g) {
+          if (seed != 0) return rough(rough(of_x(exponential(a))) * g) - rough(b * g);
+          return (of_x(exponential(a)) - b) * g;
+        },
+        [=](auto a, auto b, auto, auto g) { return target_gradient(b, a, g); });
   }
-  const auto logarithm_of = [of_x, epsilon](auto a) {
-    return of_x(logarithm(of_x(a + static_cast<decltype(a)>(epsilon))));
+  const auto logarithm_of = [=](auto a) {
+    return rough(of_x(logarithm(rough(of_x(a + static_cast<decltype(a)>(epsilon))))));
   };
   return float_binary(
-      x, t, [=](auto a, auto b) { return a - b * logarithm_of(a) + constant(b); },
-      [epsilon](auto a, auto b, auto, auto g) { return (1 - b / (a + static_cast<decltype(a)>(epsilon))) * g; },
-      [=](auto a, auto b, auto, auto g) { return (target_slope(b) - logarithm_of(a)) * g; });
+      x, t, [=](auto a, auto b) { return rough(a - rough(b * logarithm_of(a))) + rough(constant(b)); },
+      [=](auto a, auto b, auto, auto g) {
+        const auto divisor = rough(a + static_cast<decltype(a)>(epsilon));
+        if (seed != 0) return g - rough(rough(b * g) / divisor);
+        return (1 - b / divisor) * g;
+      },
+      [=](auto a, auto b, auto, auto g) { return target_gradient(b, logarithm_of(a), g); });
 }
 
 Var gaussian(const Var& x, const Var& t, const Var& given_variance, bool full, double epsilon) {
