@@ -58,14 +58,19 @@ Var mvlgamma(const Var& x, std::int64_t p) {
   if (p < 1 || p > 10000) throw SkipError("mvlgamma: p must be between 1 and 10000.");
   const double dimension = static_cast<double>(p);
   const double constant = dimension * (dimension - 1) / 4 * std::log(std::numbers::pi);
-  const auto sum = [p](double v, double (*f)(double)) {
+  // Frameworks store the terms and their sum, to which they then add the constant.
+  const auto sum = [p, seed = roughness()](auto v, double (*f)(double)) {
+    using T = decltype(v);
     double total = 0;
-    for (std::int64_t j = 0; j < p; ++j) total += f(v - static_cast<double>(j) / 2);
-    return total;
+    for (std::int64_t j = 0; j < p; ++j) {
+      const double term = f(static_cast<double>(v) - static_cast<double>(j) / 2);
+      total += seed == 0 ? term : static_cast<double>(rough_step(static_cast<T>(term), seed));
+    }
+    return seed == 0 ? total : static_cast<double>(rough_step(static_cast<T>(total), seed));
   };
   return unary(
-      x, [=](auto v) { return static_cast<decltype(v)>(constant + sum(static_cast<double>(v), log_gamma)); },
-      [=](auto v, auto, auto g) { return g * static_cast<decltype(g)>(sum(static_cast<double>(v), digamma)); });
+      x, [=](auto v) { return static_cast<decltype(v)>(constant + sum(v, log_gamma)); },
+      [=](auto v, auto, auto g) { return g * static_cast<decltype(g)>(sum(v, digamma)); });
 }
 
 Var i0(const Var& x) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/numeric/special_functions.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/rounding_device.h"
 
@@ -53,6 +54,18 @@ void take_steps_of_logsumexp(const MaterialisedCall& call, DeviceResult& result)
     for (std::int64_t k = 0; k < count; ++k) sum += std::exp(row[k]);
     const double y = rounded(std::log(sum));
     return rounded(g.data<double>()[i / count] * rounded(std::exp(rounded(row[i % count] - y))));
+  });
+}
+
+// The gradient of mvlgamma, g times the sum of five digammas, with every step rounded.
+void take_steps_of_mvlgamma(const MaterialisedCall& call, DeviceResult& result) {
+  const Tensor x = call.args.front().get<Tensor>()->to(DType::float64).contiguous();
+  const Tensor g = call.gradients.front().get<Tensor>()->to(DType::float64).contiguous();
+  Value& gradient = result.gradients.front();
+  gradient = changed_elements(*gradient.get<Tensor>(), [&](double, std::int64_t i) {
+    double sum = 0;
+    for (int j = 0; j < 5; ++j) sum += rounded(digamma(x.data<double>()[i] - j / 2.0));
+    return rounded(g.data<double>()[i] * rounded(sum));
   });
 }
 
@@ -156,12 +169,15 @@ std::vector<Sample> samples() {
   kl_div.args[1] = call_of("Torch.abs.0", {{16, 64}}, {16, 64}, DType::bfloat16, 0.1, 0.9).args[0];
   kl_div.kwargs = {{"reduction", std::string("none")}};
   kl_div.has_backward = false;
+  ApiCall gamma = call_of("Torch.mvlgamma.0", {{16, 64}}, {16, 64}, DType::bfloat16, 2.3, 3.5);
+  gamma.args.emplace_back(std::int64_t{5});
   const char* steps = "Rounds its intermediate results to bfloat16";
   return {
       {std::move(product), narrow_sums, {}, false, "Rounds its partial sums to bfloat16"},
       {std::move(resized), {}, take_steps_of_bicubic, false, steps},
       {call_of("Functional.silu.0", {{16, 64}}, {16, 64}, DType::bfloat16, -6, 6), {}, take_steps_of_silu, true, steps},
       {std::move(scaled_add), {}, take_steps_of_scaled_add, false, steps},
+      {std::move(gamma), {}, take_steps_of_mvlgamma, true, steps},
       {std::move(kl_div), {}, take_steps_of_kl_div, false, steps},
       {std::move(grid), {}, take_steps_of_affine_grid, false, steps},
       {std::move(logsumexp), {}, take_steps_of_logsumexp, true, "Rounds its partial sums to bfloat16"},
