@@ -203,6 +203,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   for (const auto& [key, value] : call.kwargs) kwargs.emplace_back(key, builder.build(value));
   RecordedDTypes recorded = options.forgets_dtypes ? RecordedDTypes{} : builder.recorded();
   recorded.narrow_parameters = options.narrow_parameters;
+  recorded.positions = options.positions;
   RecordedScope recorded_scope(recorded);
 
   const SumRecorder sums;
@@ -210,6 +211,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   const Value output = op.call(args, kwargs, tape);
   Evaluation result;
   result.takes_parameters = recorded_scope.takes_parameters();
+  result.takes_positions = recorded_scope.takes_positions();
   result.output_sums = sums.seen();
   result.output = transform_leaves(output, [](const Value& leaf) -> Value {
     const Var* var = leaf.get<Var>();

@@ -12,6 +12,7 @@
 #include "kernels/evaluate/precision.h"
 #include "kernels/numeric/choices.h"
 #include "kernels/numeric/sums.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -25,6 +26,8 @@ struct Evaluation {
   std::string backward_problem;
   // A number that the operator takes as a parameter may be held in a half type (EvaluationOptions::narrow_parameters).
   bool takes_parameters = false;
+  // So may be positions that it computes of elements (EvaluationOptions::positions).
+  bool takes_positions = false;
   // What is known of the steps that EvaluationOptions::last_step asks for: LastStep::any_layout and moves_only, how
   // many are known, and LastSteps::of_unknown.
   bool any_layout = false;
@@ -47,6 +50,8 @@ struct EvaluationOptions {
   bool forgets_dtypes = false;
   // The numbers that kernels of half types take as parameters are rounded to the half type (as_parameter).
   bool narrow_parameters = false;
+  // How kernels of half types hold the positions that they compute of elements.
+  Positions positions = Positions::wide;
   // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.
   std::optional<std::size_t> only_output;
   // Changes the floating inputs and gradients of a benchmark after they are raised, of complex ones the numbers that

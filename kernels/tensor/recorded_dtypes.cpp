@@ -34,4 +34,10 @@ bool has_narrow_parameters() {
   return current->recorded_.narrow_parameters;
 }
 
+Positions positions() {
+  if (current == nullptr) return Positions::wide;
+  current->takes_positions_ = true;
+  return current->recorded_.positions;
+}
+
 }  // namespace msrun

@@ -3,12 +3,21 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 
 #include "kernels/base/replaced.h"
 #include "kernels/tensor/dtype.h"
 
 namespace msrun {
+
+// How kernels of half types hold a position among elements or bins that they compute of an element: which are beside it
+// is decided by its last place.
+enum class Positions : std::uint8_t {
+  wide,             // in float32
+  stored,           // it is computed in float32 and stored in the half type
+  stored_by_steps,  // so is what every step of its computation gives
+};
 
 class RecordedDTypes {
  public:
@@ -21,6 +30,7 @@ class RecordedDTypes {
   // Whether kernels of half types are to hold the numbers that they take as parameters in the half type; they may hold
   // them in float32 as well.
   bool narrow_parameters = false;
+  Positions positions = Positions::wide;
 
  private:
   struct OfTensors {
@@ -38,18 +48,30 @@ class RecordedScope {
 
   // Whether has_narrow_parameters() was asked, so that the answer makes a difference.
   bool takes_parameters() const { return takes_parameters_; }
+  // The same of positions().
+  bool takes_positions() const { return takes_positions_; }
 
  private:
   friend DType recorded_dtype(DType dtype);
   friend bool has_narrow_parameters();
+  friend Positions positions();
 
   const RecordedDTypes recorded_;
   bool takes_parameters_ = false;
+  bool takes_positions_ = false;
   Replaced<RecordedScope*> innermost_;
 };
 
 // The dtype that tensors of this dtype stand for.
 DType recorded_dtype(DType dtype);
 bool has_narrow_parameters();
+// Asked by kernels that compute positions of tensors that stand for a half type.
+Positions positions();
+
+// A float32 number as a half type stores it; for other dtypes the number itself.
+inline float stored_in(DType half, float value) {
+  if (half == DType::bfloat16) return to_float(to_bfloat16(value));
+  return half == DType::float16 ? to_float(to_half(value)) : value;
+}
 
 }  // namespace msrun

@@ -284,7 +284,7 @@ bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Selec
   if (rounds && arithmetic_.half_rounding == HalfRounding::nothing) steps = Steps::of_float32;
   std::optional<StepSides> sides = variations_.sides_of_steps(
       bench, device, [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select); },
-      steps);
+      steps, arithmetic_.half_rounding != HalfRounding::nothing);
   if (!sides) return false;
   bench = std::move(sides->bench);
   judged.on_steps = sides->exchanged;

@@ -142,26 +142,25 @@ std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCal
   return sides;
 }
 
-std::optional<StepSides> nearest_parameters(const Operator& op, const MaterialisedCall& call,
-                                            const EvaluationOptions& benchmark, const Tensor& bench,
-                                            const Tensor& device, const RowOf& row) {
-  if (device.dtype() == DType::float32 || benchmark.forgets_dtypes) return std::nullopt;
-  EvaluationOptions options = benchmark;
-  options.narrow_parameters = true;
-  std::optional<Tensor> narrow;
+namespace {
+
+// The benchmark with the elements of another evaluation that are nearer to the device's; nothing if none is.
+std::optional<StepSides> nearest_of(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& other,
+                                    const Tensor& bench, const Tensor& device, const RowOf& row) {
+  std::optional<Tensor> evaluated;
   try {
-    narrow = row(evaluate(op, call, options));
+    evaluated = row(evaluate(op, call, other));
   } catch (const SkipError&) {
     return std::nullopt;
   }
-  if (!narrow || narrow->shape() != bench.shape()) return std::nullopt;
+  if (!evaluated || evaluated->shape() != bench.shape()) return std::nullopt;
   StepSides sides{bench.to(DType::float64).contiguous().clone(), 0, {}};
-  const Tensor other = narrow->to(DType::float64).contiguous();
+  const Tensor candidates = evaluated->to(DType::float64).contiguous();
   const Tensor wanted = device.to(DType::float64).contiguous();
   double* values = sides.bench.mutable_data<double>();
   for (std::int64_t i = 0; i < bench.numel(); ++i) {
     const double target = wanted.data<double>()[i];
-    const double candidate = other.data<double>()[i];
+    const double candidate = candidates.data<double>()[i];
     const bool nearer = is_same(candidate, target) || std::abs(candidate - target) < std::abs(values[i] - target);
     if (is_same(values[i], target) || !nearer) continue;
     values[i] = candidate;
@@ -170,6 +169,34 @@ std::optional<StepSides> nearest_parameters(const Operator& op, const Materialis
   if (sides.exchanged == 0) return std::nullopt;
   sides.bench = sides.bench.to(bench.dtype());
   return sides;
+}
+
+}  // namespace
+
+std::optional<StepSides> nearest_parameters(const Operator& op, const MaterialisedCall& call,
+                                            const EvaluationOptions& benchmark, const Tensor& bench,
+                                            const Tensor& device, const RowOf& row) {
+  if (device.dtype() == DType::float32 || benchmark.forgets_dtypes) return std::nullopt;
+  EvaluationOptions options = benchmark;
+  options.narrow_parameters = true;
+  return nearest_of(op, call, options, bench, device, row);
+}
+
+std::optional<StepSides> nearest_positions(const Operator& op, const MaterialisedCall& call,
+                                           const EvaluationOptions& benchmark, const Tensor& bench,
+                                           const Tensor& device, const RowOf& row) {
+  if (!is_half(device.dtype()) || benchmark.forgets_dtypes) return std::nullopt;
+  std::optional<StepSides> nearest;
+  for (const Positions positions : {Positions::stored, Positions::stored_by_steps}) {
+    EvaluationOptions options = benchmark;
+    options.positions = positions;
+    std::optional<StepSides> sides = nearest_of(op, call, options, nearest ? nearest->bench : bench, device, row);
+    if (!sides) continue;
+    sides->exchanged += nearest ? nearest->exchanged : 0;
+    nearest = std::move(sides);
+  }
+  if (nearest) nearest->exchanged = std::min(nearest->exchanged, bench.numel());
+  return nearest;
 }
 
 }  // namespace msrun

@@ -40,4 +40,10 @@ std::optional<StepSides> nearest_parameters(const Operator& op, const Materialis
                                             const EvaluationOptions& benchmark, const Tensor& bench,
                                             const Tensor& device, const RowOf& row);
 
+// The same for positions of elements that kernels of half types compute and store in the half type, once or step by
+// step (kernels/tensor/recorded_dtypes.h).
+std::optional<StepSides> nearest_positions(const Operator& op, const MaterialisedCall& call,
+                                           const EvaluationOptions& benchmark, const Tensor& bench,
+                                           const Tensor& device, const RowOf& row);
+
 }  // namespace msrun

@@ -301,19 +301,23 @@ const Variations::SquaredTerms* Variations::squared_terms() {
 }
 
 std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row,
-                                                    Steps steps) const {
+                                                    Steps steps, bool stores_positions) const {
   if (!is_small()) return std::nullopt;
   std::optional<StepSides> sides = nearest_sides(op_, call_, benchmark_options_, bench, device, row, steps);
-  if (!bench_.takes_parameters) return sides;
-  // A number that a half type rounds may be where a kink is.
-  std::optional<StepSides> of_parameters =
-      nearest_parameters(op_, call_, benchmark_options_, sides ? sides->bench.to(bench.dtype()) : bench, device, row);
-  if (!of_parameters) return sides;
-  if (sides) {
-    of_parameters->exchanged += sides->exchanged;
-    of_parameters->spread = std::move(sides->spread);
-  }
-  return of_parameters;
+  const auto take = [&](auto nearest) {
+    std::optional<StepSides> more =
+        nearest(op_, call_, benchmark_options_, sides ? sides->bench.to(bench.dtype()) : bench, device, row);
+    if (!more) return;
+    if (sides) {
+      more->exchanged += sides->exchanged;
+      more->spread = std::move(sides->spread);
+    }
+    sides = std::move(more);
+  };
+  // A number that a half type rounds may be where a kink is, and a position on the other side of an element.
+  if (bench_.takes_parameters) take(nearest_parameters);
+  if (bench_.takes_positions && stores_positions) take(nearest_positions);
+  return sides;
 }
 
 Variations::FewTimes::FewTimes(Variations& variations) : variations_(variations) {

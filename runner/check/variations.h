@@ -78,11 +78,11 @@ class Variations {
   // Null for other operators, and if it cannot be had.
   const SquaredTerms* squared_terms();
 
-  // For calls that round to an integer within, or decide by a number that a half type rounds, the benchmark with the
-  // sides of steps that the device is on (step_sides.h); row gives the compared tensor of another evaluation, if it has
-  // one. Nothing for other calls.
-  std::optional<StepSides> sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row,
-                                          Steps steps) const;
+  // For calls that round to an integer within, or decide by a number that a half type rounds, or by a position that is
+  // stored in one, if the device does so, the benchmark with the sides of steps that the device is on (step_sides.h);
+  // row gives the compared tensor of another evaluation, if it has one. Nothing for other calls.
+  std::optional<StepSides> sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row, Steps steps,
+                                          bool stores_positions) const;
 
   // The call in the dtypes it was recorded in; null if it cannot be had.
   const Evaluation* with(const Arithmetic& arithmetic);

@@ -4,6 +4,7 @@
 // derivatives of the weight by the position) are found once and used for all channels.
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "kernels/api/operators.h"
@@ -13,6 +14,7 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/memory.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -30,6 +32,8 @@ struct Sampling {
   std::int64_t positions = 0;                 // of one sample
   std::array<std::int64_t, 3> size{1, 1, 1};  // depth, height, width
   Accumulator accumulator = Accumulator::wide;
+  Positions held = Positions::wide;  // in the dtype:
+  DType stored = DType::float32;
 
   std::int64_t plane() const { return size[0] * size[1] * size[2]; }
 };
@@ -42,10 +46,16 @@ struct Coordinate {
 };
 
 template <class T>
-Coordinate<T> unnormalised(T coordinate, std::int64_t size, bool align_corners) {
+Coordinate<T> unnormalised(T coordinate, std::int64_t size, const Sampling& sampling) {
+  const auto in_half = [&](T value) { return static_cast<T>(stored_in(sampling.stored, static_cast<float>(value))); };
   const T extent = static_cast<T>(size);
-  if (align_corners) return {(coordinate + 1) / 2 * (extent - 1), (extent - 1) / 2};
-  return {((coordinate + 1) * extent - 1) / 2, extent / 2};
+  const T slope = (sampling.align_corners ? extent - 1 : extent) / 2;
+  if (sampling.held == Positions::stored_by_steps) {
+    const T scaled = in_half(in_half(coordinate + 1) * in_half(slope));
+    return {sampling.align_corners ? scaled : in_half(scaled - static_cast<T>(0.5)), slope};
+  }
+  const T at = sampling.align_corners ? (coordinate + 1) / 2 * (extent - 1) : ((coordinate + 1) * extent - 1) / 2;
+  return {sampling.held == Positions::stored ? in_half(at) : at, slope};
 }
 
 template <class T>
@@ -99,9 +109,19 @@ struct AxisTaps {
   void add(std::int64_t index, T weight, T slope) { taps[count++] = {index, weight, slope}; }
 };
 
+// A polynomial between elements whose terms, of that size, cancel: in a rough computation, as in that of interpolate,
+// they leave half a place of the largest.
+template <class T>
+T of_terms(T value, T term, std::uint32_t seed) {
+  if (seed == 0) return value;
+  const T half_a_place = (std::nextafter(term, std::numeric_limits<T>::infinity()) - term) / 2;
+  return word_of(value, seed) % 2 == 0 ? value + half_a_place : value - half_a_place;
+}
+
 // Cubic convolution with a = -0.75: weights of the four neighbours of a point t past the second, and their derivatives.
 template <class T>
 void cubic_weight(T distance, T& weight, T& slope) {
+  const std::uint32_t seed = distance == std::floor(distance) ? 0 : roughness();
   const T a = static_cast<T>(-0.75);
   const T d = std::abs(distance);
   const T sign = distance < 0 ? T{-1} : T{1};
@@ -112,12 +132,14 @@ void cubic_weight(T distance, T& weight, T& slope) {
     weight = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
     slope = sign * ((3 * a * d - 10 * a) * d + 8 * a);
   }
+  weight = of_terms(weight, d <= 1 ? a + 3 : 8 * std::abs(a), seed);
+  slope = of_terms(slope, d <= 1 ? 2 * (a + 3) : 10 * std::abs(a), seed);
 }
 
 template <class T>
 AxisTaps<T> axis_taps(const Sampling& sampling, T coordinate, std::int64_t size) {
   AxisTaps<T> result;
-  const Coordinate<T> raw = unnormalised(coordinate, size, sampling.align_corners);
+  const Coordinate<T> raw = unnormalised(coordinate, size, sampling);
   if (sampling.filter == Filter::cubic) {
     // Each neighbour is brought inside by itself; the weights keep the position as it was.
     const Coordinate<T> c = raw.at > -1e9 && raw.at < 1e9 ? raw : Coordinate<T>{-100, raw.slope};
@@ -239,6 +261,8 @@ Var grid_sample(const Var& x, const Var& grid, Sampling sampling) {
   require_bounded(shape);
   sampling.positions = element_count(std::span(shape.data() + 2, sampling.spatial));
   sampling.accumulator = x.arithmetic().summation.accumulator;
+  sampling.stored = recorded_dtype(grid.dtype());
+  if (is_half(sampling.stored)) sampling.held = positions();
   const DType wide = compute_dtype(x.dtype());
   const auto prepare = [wide](const Tensor& tensor) { return tensor.to(wide).contiguous(); };
   const std::int64_t image_size = sampling.channels * sampling.plane();

@@ -15,6 +15,7 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/memory.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -241,10 +242,20 @@ Tensor equal_bin_counts(const Tensor& x, std::int64_t bins, double low, double h
   if (!(width > 0 && std::isfinite(width))) throw SkipError("histc: the range of the data is too wide or too narrow.");
   Tensor counts = Tensor::zeros(DType::int64, Dims{bins});
   auto* target = counts.mutable_data<std::int64_t>();
+  const DType recorded = recorded_dtype(x.dtype());
+  const Positions held = is_half(recorded) ? positions() : Positions::wide;
+  const auto stored = [recorded](double value) {
+    return static_cast<double>(stored_in(recorded, static_cast<float>(value)));
+  };
   BesideEdges beside(bins, place_roundoff(low, high, width));
   for (std::int64_t i = 0; i < x.numel(); ++i) {
     if (!(from[i] >= low && from[i] <= high)) continue;
-    const double place = (from[i] - low) / width * static_cast<double>(bins);
+    double place = (from[i] - low) / width * static_cast<double>(bins);
+    if (held == Positions::stored) place = stored(place);
+    if (held == Positions::stored_by_steps) {
+      const double scaled = stored(stored(from[i] - stored(low)) * stored(static_cast<double>(bins)));
+      place = stored(scaled / stored(stored(high) - stored(low)));
+    }
     const std::int64_t bin = std::min(static_cast<std::int64_t>(place), bins - 1);
     ++target[bin];
     beside.add(bin, place);
