@@ -63,12 +63,30 @@ std::optional<T> quotient_of_stored_powers(T size, T norm, T g, double p, const 
   };
   const T exact = std::pow(size, static_cast<T>(p - 1));
   const T element = in_float16(exact);
+  if (p < 1) {
+    // The power of the element meets the gradient before that of the norm, which is a small number.
+    const T product = in_float16(element * g);
+    const T exact_factor = std::pow(norm, static_cast<T>(1 - p));
+    const T factor = powers.norm_in_float16 ? in_float16(exact_factor) : exact_factor;
+    if (element == exact && product == element * g && factor == exact_factor) return std::nullopt;
+    return product * factor;
+  }
   const T exact_scale = std::pow(norm, static_cast<T>(p - 1));
   if (!powers.norm_in_float16) return element == exact ? std::nullopt : std::optional(element * (g / exact_scale));
   const T scale = in_float16(exact_scale);
   const T share = in_float16(g / scale);
   if (element == exact && scale == exact_scale && share == g / scale) return std::nullopt;
   return element * share;
+}
+
+// The same where each step is off by a place; nothing where a power leaves the range of T. An element that is the norm
+// has a power that is off apart from that of the norm.
+template <class T>
+std::optional<T> rough_quotient_of_powers(T size, T norm, T g, double p, std::uint32_t seed) {
+  const T element = rough_step(std::pow(size, static_cast<T>(p - 1)), seed);
+  const T share = rough_step(g / rough_step(std::pow(norm, static_cast<T>(p - 1)), seed + 1), seed);
+  const bool in_range = std::isnormal(element) && std::isnormal(share) && std::isnormal(element * share);
+  return in_range ? std::optional(element * share) : std::nullopt;
 }
 
 }  // namespace
@@ -124,16 +142,20 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim, const Po
   const double order = static_cast<float>(p);
   const Tensor powers = sum_of([order](auto v) { return std::pow(std::abs(v), static_cast<decltype(v)>(order)); });
   return record(map(wide, powers, [order](auto s) { return std::pow(s, static_cast<decltype(s)>(1 / order)); }),
-                [p, of_norm, stored, rough = roughness() != 0](auto v, auto y, auto g) {
+                [p, of_norm, stored, seed = roughness()](auto v, auto y, auto g) {
                   using T = decltype(v);
                   if (stored(y) == 0) return T{0};
                   if (of_norm.elements_in_float16 && (v != 0 || p > 1)) {
-                    const auto quotient = quotient_of_stored_powers(std::abs(v), stored(y), g, p, of_norm, rough);
+                    const auto quotient = quotient_of_stored_powers(std::abs(v), stored(y), g, p, of_norm, seed != 0);
                     if (quotient) return std::copysign(T{1}, v) * *quotient;
                   }
                   if (v == 0 && !is_nan(y)) return T{0};
                   // Powers of the quotient: those of an element and of the norm may leave the range alone.
                   const auto size = std::abs(v);
+                  if (seed != 0) {
+                    const auto quotient = rough_quotient_of_powers(size, y, g, p, seed);
+                    if (quotient) return std::copysign(T{1}, v) * *quotient;
+                  }
                   return g * (v / size) * std::pow(size / y, static_cast<T>(p - 1));
                 });
 }

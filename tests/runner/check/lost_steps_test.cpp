@@ -88,6 +88,22 @@ std::vector<Case> cases() {
   all.push_back({"norm", norm, [](const auto& x, const auto& g, std::size_t i) {
                    return stored(g[i / columns] / stored(std::sqrt(squares_of_row(x[0], i, 0)))) * x[0][i];
                  }});
+  ApiCall negative = call_of_sizes("Torch.norm.0", 1, {64, 3}, {64}, 0.04, 40);
+  negative.args.emplace_back(-1.0);
+  negative.args.emplace_back(std::int64_t{1});
+  all.push_back({"norm of a negative order", negative, [](const auto& x, const auto& g, std::size_t i) {
+                   double total = 0;
+                   for (std::size_t k = i / 3 * 3; k < i / 3 * 3 + 3; ++k) total += 1 / x[0][k];
+                   const double of_norm = stored(std::pow(stored(1 / total), 2));
+                   return stored(stored(std::pow(x[0][i], -2)) * g[i / 3]) * of_norm;
+                 }});
+  // Powers of one number, of which the steps leave more than a place.
+  ApiCall single = call_of_sizes("Torch.linalg.vector_norm.0", 1, {64, 1}, {64}, 2, 1);
+  single.kwargs = {{"ord", std::int64_t{6}}, {"dim", std::int64_t{1}}};
+  all.push_back({"norm of one element", single, [](const auto& x, const auto& g, std::size_t i) {
+                   const double share = stored(g[i] / stored(std::pow(x[0][i], 5)));
+                   return stored(x[0][i] * stored(std::pow(x[0][i], 4))) * share;
+                 }});
   // The third power of 0.01 is 17 of the smallest number.
   ApiCall distance = call_of_sizes("Functional.pairwise_distance.0", 2, rows, {8}, 0.02, 1);
   distance.kwargs = {{"p", 4.0}, {"eps", 0.0}};
