@@ -5,6 +5,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
@@ -88,6 +89,9 @@ void backward_sample(const Problem& problem, std::size_t index, T upstream, T* r
   std::vector<T> beta(positions, minus_infinity<T>);  // of the later time, without its own log_probs
   std::vector<T> next(positions);
   std::vector<T> share(static_cast<std::size_t>(classes));
+  // Where one class has nearly all alignments its share is that of logarithms which are off by a place, however large
+  // they are, and which meet in an order of the device's.
+  const std::uint32_t seed = roughness();
   for (std::int64_t t = sample.time - 1; t >= 0; --t) {
     const T* log_probs = problem.row<T>(t, index);
     for (std::size_t s = 0; s < positions; ++s) {
@@ -99,12 +103,13 @@ void backward_sample(const Problem& problem, std::size_t index, T upstream, T* r
     std::fill(share.begin(), share.end(), minus_infinity<T>);
     for (std::size_t s = 0; s < positions; ++s) {
       T& of_class = share[static_cast<std::size_t>(sample.extended[s])];
-      of_class = log_add(of_class, alpha[static_cast<std::size_t>(t) * positions + s] + next[s]);
+      of_class = log_add(of_class, rough_step(alpha[static_cast<std::size_t>(t) * positions + s] + next[s], seed));
       beta[s] = next[s] + log_probs[sample.extended[s]];
     }
     T* out = result + t * stride + static_cast<std::int64_t>(index) * classes;
     for (std::int64_t c = 0; c < classes; ++c) {
-      out[c] = (std::exp(log_probs[c]) - std::exp(share[static_cast<std::size_t>(c)] + loss)) * upstream;
+      const T logarithm = rough_step(share[static_cast<std::size_t>(c)], seed);
+      out[c] = (std::exp(log_probs[c]) - std::exp(logarithm + loss)) * upstream;
     }
   }
 }
