@@ -56,7 +56,7 @@ def main():
         file.write("#!/bin/sh\nexec '%s' '%s' \"$@\"\n" % (sys.executable, os.path.abspath(__file__)))
     os.chmod(python, 0o755)
     command = [msrun, "-api_info", os.path.join(folder, "recording", "dump.json"), "-o", os.path.join(folder, "results"),
-               "--backend", "torch:cuda", "--python", python, "-d", "0", "-n", "1"]
+               "--backend", os.environ.get("MSRUN_EXTRACT_BACKEND", "torch:cuda"), "--python", python, "-d", "0", "-n", "1"]
     subprocess.run(command, check=True,
                    env=dict(os.environ, MSRUN_ANSWERS_FROM=answers, MSRUN_EXTRACT_TO=os.path.abspath(kept)))
     os.remove(python)
