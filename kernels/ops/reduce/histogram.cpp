@@ -251,11 +251,12 @@ Tensor equal_bin_counts(const Tensor& x, std::int64_t bins, double low, double h
   for (std::int64_t i = 0; i < x.numel(); ++i) {
     if (!(from[i] >= low && from[i] <= high)) continue;
     double place = (from[i] - low) / width * static_cast<double>(bins);
-    if (held == Positions::stored) place = stored(place);
-    if (held == Positions::stored_by_steps) {
-      const double scaled = stored(stored(from[i] - stored(low)) * stored(static_cast<double>(bins)));
-      place = stored(scaled / stored(stored(high) - stored(low)));
-    }
+    // Every step is stored, in either order: torch 1.13 divides first, 2.11 multiplies first.
+    const auto share = [&] { return stored(from[i] - stored(low)); };
+    const auto whole = [&] { return stored(stored(high) - stored(low)); };
+    if (held == Positions::stored) place = stored(stored(share() / whole()) * stored(static_cast<double>(bins)));
+    if (held == Positions::stored_by_steps)
+      place = stored(stored(share() * stored(static_cast<double>(bins))) / whole());
     const std::int64_t bin = std::min(static_cast<std::int64_t>(place), bins - 1);
     ++target[bin];
     beside.add(bin, place);
