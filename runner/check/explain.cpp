@@ -240,7 +240,8 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     if (!noise.defined() || !errs_like(bench, device, noise, times_of_noise)) return false;
     model.noise = noise_of_many(noise, bench, dtype);
     RoundingFit fit = fit_rounding(bench, device, model);
-    if (wide_sums && !rounds_once_ && fit.beyond > 0 && fit.beyond <= most_outliers(judged.count)) {
+    const bool adds = wide_sums || (between_kernels && op_.traits().adds_in_half(comparison.of_gradients));
+    if (adds && !rounds_once_ && fit.beyond > 0 && fit.beyond <= most_outliers(judged.count)) {
       model.noise = noise_of_outliers(noise, bench, dtype);
       fit = fit_rounding(bench, device, model);
     }

@@ -59,7 +59,8 @@ class Workplace {
       // Neither the mark of UTF-8 nor the ends of a CSV's lines are to be seen.
       if (line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
       line.erase(line.find_last_not_of(" \r") + 1);
-      ran.lines.push_back(line);
+      // What a run tells of its progress depends on how fast the host is.
+      if (!line.starts_with("progress ")) ran.lines.push_back(line);
     }
     return ran;
   }
