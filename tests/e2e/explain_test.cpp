@@ -96,7 +96,7 @@ TEST_F(Explain, FaultsOfTheDeviceAreNamed) {
            Case{"llama_fp32", "hf32", "rounded to HF32", 4},
            Case{"llama_fp32", "wrong-element", "One element of", 100},
            Case{"llama_bf16_tensor", "wrong-element", "One element of", 50},
-           Case{"vit_fp32_tensor", "wrong-block", "One contiguous block", 50},
+           Case{"vit_fp32_tensor", "wrong-block", "One contiguous block", 35},
            Case{"llama_bf16", "wrong-block", "One contiguous block", 100},
        }) {
     SCOPED_TRACE(std::string(known.fixture) + " " + known.fault);

@@ -113,9 +113,10 @@ def is_turn():
     mark = os.environ.get("MSRUN_TEST_ONCE")
     if mark is None:
         return True
-    if os.path.exists(mark):
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:  # another lane or worker was first
         return False
-    open(mark, "w").close()
     return True
 
 
