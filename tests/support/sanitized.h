@@ -12,8 +12,8 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-// Why a test that leaves a process no file descriptors says nothing there: UndefinedBehaviorSanitizer asks a pipe of its
-// own whether it may read an object, and takes the object for destroyed where it cannot have one.
+// Why a test that leaves a process no file descriptors says nothing there: UndefinedBehaviorSanitizer asks a pipe of
+// its own whether it may read an object, and takes the object for destroyed where it cannot have one.
 inline constexpr const char* sanitizer_opens_files = "a sanitizer needs file descriptors of its own";
 
 // Freed memory that AddressSanitizer keeps at most (its quarantine), in bytes.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runner/results/counts.h"
 #include "tests/runner/check/rounding_device.h"
 
 namespace msrun::testing {
