@@ -231,6 +231,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
   // One kernel that is no product, as that of a sum, passes nothing on.
   if (between_kernels && op_.traits().rounds_once && !wide_sums) return false;
+  const bool adds_in_half = between_kernels && op_.traits().adds_in_half(comparison.of_gradients);
   SumModel model = judged.model;
   model.nearest = wide_sums && rounds_once_ && !variations_.nearby(by_steps, 1).front().adds_products;
   // A step that overflows is one of those.
@@ -240,8 +241,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     if (!noise.defined() || !errs_like(bench, device, noise, times_of_noise)) return false;
     model.noise = noise_of_many(noise, bench, dtype);
     RoundingFit fit = fit_rounding(bench, device, model);
-    const bool adds = wide_sums || (between_kernels && op_.traits().adds_in_half(comparison.of_gradients));
-    if (adds && !rounds_once_ && fit.beyond > 0 && fit.beyond <= most_outliers(judged.count)) {
+    if ((wide_sums || adds_in_half) && !rounds_once_ && fit.beyond > 0 && fit.beyond <= most_outliers(judged.count)) {
       model.noise = noise_of_outliers(noise, bench, dtype);
       fit = fit_rounding(bench, device, model);
     }
@@ -260,7 +260,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   if (dtype == DType::float16)
     of_steps = larger_noise(of_steps, noise_beside(composed, comparison, row, select, samples, judged.model.lost));
   if (between_kernels && explains(of_steps, "intermediate results")) return true;
-  if (wide_sums || (between_kernels && !op_.traits().adds_in_half(comparison.of_gradients))) return false;
+  if (wide_sums || (between_kernels && !adds_in_half)) return false;
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
   Tensor of_sums =
       noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, samples, judged.model.lost);

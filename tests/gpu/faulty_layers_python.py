@@ -69,16 +69,16 @@ def _last_tile(tensor):
     rows[-1, -width:] = rows[-2, -width:].clone()
 
 
-def _keywords(**changed):
-    return lambda function, *given, **named: function(*given, **dict(named, **changed))
-
-
 def _argument(index, change):
     def call(function, *given, **named):
         given = list(given)
         given[index] = change(given[index])
         return function(*given, **named)
     return call
+
+
+def _a_hundredth_more(function, *given, **named):
+    return function(*given, **named) * 1.01
 
 
 def _shifted(tensor):
@@ -111,9 +111,13 @@ _CONVOLUTIONS = {
     "last column": _with_result(_zero(Ellipsis, -1)),
     "one element": _with_result(_one_element),
 }
+_IMAGES = {
+    "last column": _with_result(_scale(1.05, Ellipsis, -1)),
+    "one element": _with_result(_one_element),
+}
 _ELEMENTS = {
     "last tile": _with_result(_last_tile),
-    "a thousandth": _with_result(_scale(1.02, Ellipsis, slice(-4, None))),
+    "last columns": _with_result(_scale(1.02, Ellipsis, slice(-4, None))),
     "one element": _with_result(_one_element),
 }
 
@@ -140,8 +144,16 @@ FAULTS = {
         "weights shifted": _argument(2, _shifted),
         **_ROWS,
     },
-    "nn.functional.rms_norm": {"epsilon": _argument(3, lambda eps: 1e-2), "weights shifted": _argument(2, _shifted), **_ROWS},
-    "nn.functional.group_norm": {"epsilon": _argument(4, lambda eps: 1e-2), "weights shifted": _argument(2, _shifted), **_ROWS},
+    "nn.functional.rms_norm": {
+        "epsilon": _argument(3, lambda eps: 1e-2),
+        "weights shifted": _argument(2, _shifted),
+        **_ROWS,
+    },
+    "nn.functional.group_norm": {
+        "epsilon": _argument(4, lambda eps: 1e-2),
+        "weights shifted": _argument(2, _shifted),
+        **_ROWS,
+    },
     "nn.functional.batch_norm": {
         "last channel": _with_result(_scale(1.05, slice(None), -1)),
         "one element": _with_result(_one_element),
@@ -152,7 +164,10 @@ FAULTS = {
         "a row": _with_first(_zero(0)),
         "a class": _with_first(_zero(slice(None), slice(-64, None))),
     },
-    "logsumexp": {"last tile of terms": _with_first(_zero(Ellipsis, slice(-64, None))), "one element": _with_result(_one_element)},
+    "logsumexp": {
+        "last tile of terms": _with_first(_zero(Ellipsis, slice(-64, None))),
+        "one element": _with_result(_one_element),
+    },
     "nn.functional.silu": _ELEMENTS,
     "nn.functional.gelu": {"tanh for erf": lambda function, x, approximate="none": function(
         x, approximate="tanh" if approximate == "none" else "none"), **_ELEMENTS},
@@ -164,17 +179,20 @@ FAULTS = {
     "mul": _ELEMENTS,
     "add": _ELEMENTS,
     "div": _ELEMENTS,
-    "sum": {"last terms": _with_first(_zero(Ellipsis, slice(-32, None))), "a hundredth": lambda f, *a, **k: f(*a, **k) * 1.01},
-    "mean": {"last terms": _with_first(_zero(Ellipsis, slice(-32, None))), "a hundredth": lambda f, *a, **k: f(*a, **k) * 1.01},
-    "var": {"a hundredth": lambda f, *a, **k: f(*a, **k) * 1.01},
+    "sum": {"last terms": _with_first(_zero(Ellipsis, slice(-32, None))), "a hundredth": _a_hundredth_more},
+    "mean": {"last terms": _with_first(_zero(Ellipsis, slice(-32, None))), "a hundredth": _a_hundredth_more},
+    "var": {"a hundredth": _a_hundredth_more},
     "cumsum": {"a block": _with_first(_zero(Ellipsis, slice(512, 544))), "one element": _with_result(_one_element)},
-    "nn.functional.embedding": {"last index": _argument(0, lambda i: _changed(i, _zero(-1, -1))), "one element": _with_result(_one_element)},
+    "nn.functional.embedding": {
+        "last index": _argument(0, lambda i: _changed(i, _zero(-1, -1))),
+        "one element": _with_result(_one_element),
+    },
     "scatter_add": {"lost duplicates": _lost_duplicates},
     "index_add": {"lost duplicates": _lost_rows},
     "gather": {"one element": _with_result(_one_element)},
-    "nn.functional.interpolate": {"one element": _with_result(_one_element), "last column": _with_result(_scale(1.05, Ellipsis, -1))},
-    "nn.functional.max_pool2d": {"last column": _with_result(_scale(1.05, Ellipsis, -1)), "one element": _with_result(_one_element)},
-    "nn.functional.avg_pool2d": {"last column": _with_result(_scale(1.05, Ellipsis, -1)), "one element": _with_result(_one_element)},
+    "nn.functional.interpolate": _IMAGES,
+    "nn.functional.max_pool2d": _IMAGES,
+    "nn.functional.avg_pool2d": _IMAGES,
     "nn.functional.mse_loss": {"last terms": _with_first(_zero(Ellipsis, slice(-256, None)))},
     "nn.functional.kl_div": {"last terms": _with_first(_zero(Ellipsis, slice(-256, None)))},
 }
