@@ -15,20 +15,20 @@ namespace {
 
 constexpr std::int64_t block = block_size<double>;
 
-// Calls visit(x, y, i) for each pair of elements of two tensors of one shape, in row-major order.
+using Block = std::array<double, block>;
+
+// Calls visit(x, y, first, count) for the elements of two tensors of one shape, block by block in row-major order.
 template <class Visit>
-void for_each_pair(const Tensor& left, const Tensor& right, const Visit& visit) {
+void for_each_block(const Tensor& left, const Tensor& right, const Visit& visit) {
   Reader of_left(left);
   Reader of_right(right);
-  std::array<double, block> x;
-  std::array<double, block> y;
+  Block x;
+  Block y;
   for (std::int64_t done = 0; done < left.numel(); done += block) {
-    const std::int64_t size = std::min(block, left.numel() - done);
-    of_left.read(x.data(), size);
-    of_right.read(y.data(), size);
-    for (std::int64_t i = 0; i < size; ++i) {
-      visit(x[static_cast<std::size_t>(i)], y[static_cast<std::size_t>(i)], done + i);
-    }
+    const std::int64_t count = std::min(block, left.numel() - done);
+    of_left.read(x.data(), count);
+    of_right.read(y.data(), count);
+    visit(x.data(), y.data(), done, count);
   }
 }
 
@@ -55,7 +55,26 @@ bool is_lost(double exact, double rounded, DType dtype) {
 void SquareSums::begin(const Dims& shape) {
   if (squares_.defined()) return;
   squares_ = Tensor::zeros(DType::float64, shape);
-  to_ = squares_.mutable_data<double>();
+}
+
+bool SquareSums::has_square(double size) { return size == 0 || (size >= least_to_square && size <= most_to_square); }
+
+void SquareSums::add(std::int64_t first, std::int64_t count, const double* sizes, const double* less) {
+  double* const to = squares_.mutable_data<double>() + first;
+  // Loops without branches, which the compiler vectorises.
+  bool have_squares = true;
+  for (std::int64_t i = 0; i < count; ++i) have_squares = have_squares & has_square(sizes[i]);
+  if (have_squares) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] += sizes[i] * sizes[i] - less[i] * less[i];
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (has_square(sizes[i])) {
+      to[i] += sizes[i] * sizes[i] - less[i] * less[i];
+    } else {
+      add_extreme(first + i, sizes[i], less[i]);
+    }
+  }
 }
 
 void SquareSums::add_extreme(std::int64_t i, double size, double less) {
@@ -78,20 +97,30 @@ Tensor SquareSums::root_mean(const Dims& shape, int samples) const {
 }
 
 void mark_lost(const Tensor& exact, const Tensor& rounded, Tensor& lost) {
-  for_each_pair(exact, rounded, [&](double value, double other, std::int64_t i) {
-    if (!is_lost(value, other, rounded.dtype())) return;
-    if (!lost.defined()) lost = Tensor::zeros(DType::float64, exact.shape());
-    double& left = lost.mutable_data<double>()[i];
-    left = std::isnan(left) ? left : other;
-  });
+  for_each_block(exact, rounded,
+                 [&](const double* values, const double* others, std::int64_t first, std::int64_t count) {
+                   bool all_finite = true;
+                   for (std::int64_t i = 0; i < count; ++i) all_finite = all_finite & std::isfinite(others[i]);
+                   for (std::int64_t i = 0; i < count && !all_finite; ++i) {
+                     if (!is_lost(values[i], others[i], rounded.dtype())) continue;
+                     if (!lost.defined()) lost = Tensor::zeros(DType::float64, exact.shape());
+                     double& left = lost.mutable_data<double>()[first + i];
+                     left = std::isnan(left) ? left : others[i];
+                   }
+                 });
 }
 
 void SpreadEstimate::add(const Tensor& changed) {
   sums_.begin(original_.shape());
-  for_each_pair(original_, changed, [this](double from, double to, std::int64_t i) {
-    const double difference = (to - from) / change_;
-    // A change that leads out of the domain of a function tells nothing.
-    sums_.add(i, std::isfinite(difference) ? std::abs(difference) : 0, 0);
+  const Block nothing{};
+  for_each_block(original_, changed, [&](const double* from, const double* to, std::int64_t first, std::int64_t count) {
+    Block sizes;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double size = std::abs(to[i] - from[i]) / change_;
+      // A change that leads out of the domain of a function tells nothing.
+      sizes[static_cast<std::size_t>(i)] = std::isfinite(size) ? size : 0;
+    }
+    sums_.add(first, count, sizes.data(), nothing.data());
   });
   ++samples_;
 }
@@ -102,12 +131,19 @@ void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded, bool jumps) 
   sums_.begin(shape_);
   const rounding::Units units(rounded.dtype());
   const double least_lost = jumps ? smallest_normal(DType::float16) : std::numeric_limits<double>::infinity();
-  for_each_pair(exact, rounded, [&](double value, double other, std::int64_t i) {
-    const double difference = std::abs(value - other);
-    if (!std::isfinite(difference) || std::abs(value) < least_) return;
-    if (other == 0 && difference > least_lost) return;
-    sums_.add(i, difference, units.at(value) * (1 / std::sqrt(6.0)));
-  });
+  for_each_block(exact, rounded,
+                 [&](const double* values, const double* others, std::int64_t first, std::int64_t count) {
+                   Block sizes;
+                   Block less;
+                   for (std::int64_t i = 0; i < count; ++i) {
+                     const double difference = std::abs(values[i] - others[i]);
+                     const bool is_lost = others[i] == 0 && difference > least_lost;
+                     const bool counts = std::isfinite(difference) && std::abs(values[i]) >= least_ && !is_lost;
+                     sizes[static_cast<std::size_t>(i)] = counts ? difference : 0;
+                     less[static_cast<std::size_t>(i)] = counts ? units.at(values[i]) * (1 / std::sqrt(6.0)) : 0;
+                   }
+                   sums_.add(first, count, sizes.data(), less.data());
+                 });
   ++samples_;
 }
 
@@ -119,13 +155,15 @@ bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise, d
   double count = 0;
   const double* sizes = noise.data<double>();
   const rounding::Units units(device.dtype());
-  for_each_pair(bench, device, [&](double exact, double actual, std::int64_t i) {
-    const double error = actual - exact;
-    if (!std::isfinite(error)) return;
-    const double unit = units.at(exact);
-    ++count;
-    squares += error * error;
-    expected += sizes[i] * sizes[i] + unit * unit / 6;
+  for_each_block(bench, device, [&](const double* exact, const double* actual, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double error = actual[i] - exact[i];
+      if (!std::isfinite(error)) continue;
+      const double unit = units.at(exact[i]);
+      ++count;
+      squares += error * error;
+      expected += sizes[first + i] * sizes[first + i] + unit * unit / 6;
+    }
   });
   const double most = times + 3 / std::sqrt(std::max(count, 1.0));
   return squares <= most * most * expected;

@@ -18,15 +18,9 @@ class SquareSums {
   // Begins with zeros for elements of that shape, unless there are some.
   void begin(const Dims& shape);
 
-  // Adds to element i in row-major order the square of size, which is finite and not negative, less that of a number
-  // that is no larger by much.
-  void add(std::int64_t i, double size, double less) {
-    if (size == 0 || (size >= least_to_square && size <= most_to_square)) {
-      to_[i] += size * size - less * less;
-    } else {
-      add_extreme(i, size, less);
-    }
-  }
+  // Adds to `count` elements from `first` on, in row-major order, the squares of sizes, which are finite and not
+  // negative, each less that of a number that is no larger by much.
+  void add(std::int64_t first, std::int64_t count, const double* sizes, const double* less);
 
   // Roots of the sums as means of so many samples, float64; zeros where there are no sums or negative ones.
   Tensor root_mean(const Dims& shape, int samples) const;
@@ -36,11 +30,11 @@ class SquareSums {
   static constexpr double least_to_square = 0x1p-480;
   static constexpr double most_to_square = 0x1p480;
 
+  static bool has_square(double size);
   void add_extreme(std::int64_t i, double size, double less);
 
-  Tensor squares_;        // float64; undefined: nothing was begun
-  double* to_ = nullptr;  // its elements
-  Tensor roots_;          // of the sums of all other numbers, negative for those of negative sums; undefined: of none
+  Tensor squares_;  // float64; undefined: nothing was begun
+  Tensor roots_;    // of the sums of all other numbers, negative for those of negative sums; undefined: of none
 };
 
 // Estimates SumModel::spread of a result from results for inputs that were changed by random relative amounts of a

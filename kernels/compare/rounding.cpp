@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "kernels/compare/rounding_terms.h"
@@ -320,7 +321,16 @@ class ElementBlocks {
     if (noise_.defined()) load(noise_, first, count, 1, n_.data());
     if (stored_.defined()) load(stored_, first, count, 1, t_.data());
     if (lost_.defined()) load(lost_, first, count, 1, l_.data());
+    differing_ = 0;
+    // Without a branch, which chance would decide.
+    for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
+      places_[differing_] = k;
+      differing_ += r_[k] == d_[k] ? 0 : 1;
+    }
   }
+
+  // Those of what was read whose rounded benchmark and device are not equal, NaN among them.
+  std::span<const std::size_t> differing() const { return std::span(places_).first(differing_); }
 
   // The k-th of those that were read.
   Element element(std::size_t k) const {
@@ -345,6 +355,8 @@ class ElementBlocks {
   Block n_{};
   Block t_{};
   Block l_{};
+  std::array<std::size_t, fitted_at_once> places_;
+  std::size_t differing_ = 0;
 };
 
 }  // namespace
@@ -398,9 +410,8 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
     if (std::memcmp(nearest, given, static_cast<std::size_t>(size) * width) == 0) continue;
     if (!blocks) blocks.emplace(exact, coarser(bench, device), model);
     blocks->read(first, size, dtype, nearest, given);
-    for (std::int64_t k = 0; k < size; ++k) {
-      add_difference(fit, blocks->allowance(), blocks->element(static_cast<std::size_t>(k)), first + k, count);
-    }
+    for (const std::size_t k : blocks->differing())
+      add_difference(fit, blocks->allowance(), blocks->element(k), first + static_cast<std::int64_t>(k), count);
     if (until == FitUntil::first_beyond && !fit.explained()) break;
   }
   return fit;

@@ -227,7 +227,9 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const bool between_kernels = arithmetic_.half_rounding == HalfRounding::between_kernels;
   Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels};
   if (between_kernels && dtype == DType::float16) by_steps.smallest = 0x1p-24 / in_proportion;
-  Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples, judged.model.lost);
+  // Of the steps alone: another explanation is not to excuse what only they lose.
+  Tensor lost = judged.model.lost.defined() ? judged.model.lost.clone() : Tensor();
+  Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples, lost);
   const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
   // One kernel that is no product, as that of a sum, passes nothing on.
   if (between_kernels && op_.traits().rounds_once && !wide_sums) return false;
@@ -239,6 +241,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   if (sound && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel())) model.with_stored = std::move(*sound);
   const auto explains = [&](const Tensor& noise, const char* what) {
     if (!noise.defined() || !errs_like(bench, device, noise, times_of_noise)) return false;
+    model.lost = lost;
     model.noise = noise_of_many(noise, bench, dtype);
     RoundingFit fit = fit_rounding(bench, device, model);
     if ((wide_sums || adds_in_half) && !rounds_once_ && fit.beyond > 0 && fit.beyond <= most_outliers(judged.count)) {
@@ -252,18 +255,16 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     return true;
   };
   // What they are formed in is float32, of which a place shows where steps cancel to nothing.
-  const Tensor of_float32 =
-      noise_beside({.rough = true, .in_float32 = true}, comparison, row, select, samples, judged.model.lost);
+  const Tensor of_float32 = noise_beside({.rough = true, .in_float32 = true}, comparison, row, select, samples, lost);
   of_steps = combined_noise(of_steps, of_float32, in_proportion, times_of_float32);
   // Steps that leave the range of float16, at either end, do not leave that of float32.
   const Variations::Beside composed{.rough = true, .composed = true};
   if (dtype == DType::float16)
-    of_steps = larger_noise(of_steps, noise_beside(composed, comparison, row, select, samples, judged.model.lost));
+    of_steps = larger_noise(of_steps, noise_beside(composed, comparison, row, select, samples, lost));
   if (between_kernels && explains(of_steps, "intermediate results")) return true;
   if (wide_sums || (between_kernels && !adds_in_half)) return false;
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
-  Tensor of_sums =
-      noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, samples, judged.model.lost);
+  Tensor of_sums = noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, samples, lost);
   if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
   if (model.longest > 1 && explains(of_sums, "partial sums")) return true;
   return explains(combined_noise(of_sums, of_steps, 1, 1), "intermediate results");
@@ -398,15 +399,20 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   if (measure_noise(comparison, row, select, first_noise_samples, false, judged)) return judged;
   // Half types are computed in float32 as well, of which a place shows where terms cancel.
   if (measure_noise(comparison, row, select, first_noise_samples, true, judged)) return judged;
+  const auto by_steps = [&](std::size_t samples) {
+    return !never_rounds_on_the_way(comparison, row, select, judged) &&
+           rounds_on_the_way(comparison, row, select, samples, judged);
+  };
+  // What explains most results of half types, before more samples of anything else are computed, which cost more; what
+  // these explain without steps is known better, where they cost nothing.
+  if (!variations_.is_cheap() && by_steps(first_noise_samples)) return judged;
   const bool few_are_open = judged.fit.beyond * few_of_elements <= judged.count;
   if (judged.fit.max_share <= hopeless_share || few_are_open || variations_.is_cheap()) {
     if (measure(comparison, row, select, most_samples, judged)) return judged;
     if (measure_noise(comparison, row, select, most_noise_samples, true, judged)) return judged;
+    if (by_steps(first_noise_samples)) return judged;
   }
-  if (never_rounds_on_the_way(comparison, row, select, judged)) return judged;
-  for (const std::size_t samples : {first_noise_samples, most_noise_samples}) {
-    if (rounds_on_the_way(comparison, row, select, samples, judged)) break;
-  }
+  by_steps(most_noise_samples);
   return judged;
 }
 

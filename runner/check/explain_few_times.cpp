@@ -34,14 +34,15 @@ bool Explainer::judge_few_times(const Comparison& comparison, std::size_t row, c
   const Variations::FewTimes few(variations_);
   if (!few.allows()) return grant_half_steps(comparison, row, judged);
   if (measure_noise(comparison, row, select, noise_samples_of_large_calls, true, judged)) return true;
+  const auto by_steps = [&] {
+    return !never_rounds_on_the_way(comparison, row, select, judged) &&
+           rounds_on_the_way(comparison, row, select, noise_samples_of_large_calls, judged);
+  };
+  if (by_steps()) return true;
   const bool may_be_missed =
       judged.fit.beyond * few_of_elements <= judged.count && judged.fit.max_share <= missed_at_most;
-  if (may_be_missed && variations_.has_room_for_samples() &&
-      measure_noise(comparison, row, select, most_noise_samples, true, judged)) {
-    return true;
-  }
-  if (never_rounds_on_the_way(comparison, row, select, judged)) return false;
-  return rounds_on_the_way(comparison, row, select, noise_samples_of_large_calls, judged);
+  if (!may_be_missed || !variations_.has_room_for_samples()) return false;
+  return measure_noise(comparison, row, select, most_noise_samples, true, judged) || by_steps();
 }
 
 }  // namespace msrun

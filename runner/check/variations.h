@@ -114,6 +114,9 @@ class Variations {
     std::vector<Nearby> results;
     bool refused = false;  // the operator does not take such inputs, or cannot be computed so
   };
+  // The benchmark of a sample for inputs beside the call's, if it is known from one that was computed in another way of
+  // the same inputs; else null.
+  const Evaluation* known_bench(const Beside& how, std::size_t sample) const;
 
   const Operator& op_;
   const MaterialisedCall& call_;
