@@ -123,6 +123,39 @@ class SummedResult {
   std::vector<ResultSums> sums_;
 };
 
+void take(Evidence& evidence, DetailsRow row, const Tensor& part, const Tensor& whole) {
+  if (row.shape == tuple_text(part.shape())) row.shape = tuple_text(whole.shape());
+  if (!evidence.has_row || is_worse(row, evidence.row)) evidence.row = std::move(row);
+  evidence.has_row = true;
+}
+
+// The part of an evaluation at those places of the index, in the tensors that have it.
+Evaluation part_of(const Evaluation& all, const AxisSample& sample, std::int64_t first, std::int64_t count) {
+  Evaluation part = all;
+  const auto cut = [&](Value& value, std::int64_t axis) {
+    const Tensor* tensor = value.get<Tensor>();
+    if (tensor != nullptr) value = tensor->slice(axis, first, count).contiguous();
+  };
+  if (sample.axis.result) cut(part.output, *sample.axis.result);
+  for (const auto& [tensor, axis] : sample.axis.arguments) {
+    if (tensor < part.gradients.size()) cut(part.gradients[tensor], axis);
+  }
+  return part;
+}
+
+DetailsRow finished(Evidence& evidence) {
+  add_line(evidence.row, sampled_text(evidence));
+  return std::move(evidence.row);
+}
+
+static Status worst(const std::vector<DetailsRow>& rows) {
+  Status status = Status::pass;
+  for (const DetailsRow& row : rows) {
+    if (row.status != Status::skip && static_cast<int>(row.status) > static_cast<int>(status)) status = row.status;
+  }
+  return status;
+}
+
 class SampledCheck {
  public:
   explicit SampledCheck(const SampledInput& input)
@@ -246,12 +279,6 @@ class SampledCheck {
     return true;
   }
 
-  static void take(Evidence& evidence, DetailsRow row, const Tensor& part, const Tensor& whole) {
-    if (row.shape == tuple_text(part.shape())) row.shape = tuple_text(whole.shape());
-    if (!evidence.has_row || is_worse(row, evidence.row)) evidence.row = std::move(row);
-    evidence.has_row = true;
-  }
-
   void note_places(Evidence& evidence, const AxisSample& sample) const {
     evidence.drawn.push_back(std::to_string(sample.places.size()) + " of " + std::to_string(sample.axis.size));
     evidence.outside *= 1 - static_cast<double>(sample.places.size()) /
@@ -269,20 +296,6 @@ class SampledCheck {
     const auto drawn = static_cast<std::int64_t>(sample.places.size());
     if (as_benchmark && !places_agree(sample, places, part_of(all, sample, sample.sums.count, drawn))) return false;
     return sums_agree(sample, sums, part_of(all, sample, 0, sample.sums.count));
-  }
-
-  // The part of an evaluation at those places of the index, in the tensors that have it.
-  static Evaluation part_of(const Evaluation& all, const AxisSample& sample, std::int64_t first, std::int64_t count) {
-    Evaluation part = all;
-    const auto cut = [&](Value& value, std::int64_t axis) {
-      const Tensor* tensor = value.get<Tensor>();
-      if (tensor != nullptr) value = tensor->slice(axis, first, count).contiguous();
-    };
-    if (sample.axis.result) cut(part.output, *sample.axis.result);
-    for (const auto& [tensor, axis] : sample.axis.arguments) {
-      if (tensor < part.gradients.size()) cut(part.gradients[tensor], axis);
-    }
-    return part;
   }
 
   // The rows or columns at the drawn places, judged as a call of their own.
@@ -378,19 +391,6 @@ class SampledCheck {
     evidence.typical = std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(device.numel(), 1)));
     evidence.sums += count;
     return true;
-  }
-
-  static DetailsRow finished(Evidence& evidence) {
-    add_line(evidence.row, sampled_text(evidence));
-    return std::move(evidence.row);
-  }
-
-  static Status worst(const std::vector<DetailsRow>& rows) {
-    Status status = Status::pass;
-    for (const DetailsRow& row : rows) {
-      if (row.status != Status::skip && static_cast<int>(row.status) > static_cast<int>(status)) status = row.status;
-    }
-    return status;
   }
 
   std::optional<SampledResult> result() {
