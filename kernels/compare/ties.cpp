@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kernels/compare/rounding.h"
@@ -166,18 +167,22 @@ class Judge {
     return rising || falling;
   }
 
-  std::vector<std::int64_t> run_at(const Layout& layout, std::int64_t first, const Tensor& indices) const {
+  bool has_repeats(const Layout& layout, std::int64_t first, const Tensor& indices) const {
     std::vector<std::int64_t> run(static_cast<std::size_t>(layout.picked));
     for (std::int64_t i = 0; i < layout.picked; ++i) {
       run[static_cast<std::size_t>(i)] = indices.data<std::int64_t>()[first + i * layout.inner];
     }
-    std::ranges::sort(run);
-    return run;
-  }
-
-  bool has_repeats(const Layout& layout, std::int64_t first, const Tensor& indices) const {
-    const auto run = run_at(layout, first, indices);
-    return std::ranges::adjacent_find(run) != run.end();
+    // Those of a whole axis are looked up in a table; few of a long one, or wrong ones, are sorted.
+    constexpr std::int64_t entries_of_index = 8;
+    const auto [least, largest] = std::ranges::minmax(run);
+    if (least < 0 || largest >= entries_of_index * layout.picked) {
+      std::ranges::sort(run);
+      return std::ranges::adjacent_find(run) != run.end();
+    }
+    std::vector<std::uint8_t> is_there(static_cast<std::size_t>(largest) + 1);
+    return std::ranges::any_of(run, [&](std::int64_t index) {
+      return std::exchange(is_there[static_cast<std::size_t>(index)], std::uint8_t{1}) != 0;
+    });
   }
 
   // What the softmax of a row divides by: the sum of the exponentials of its elements less the largest.
@@ -306,24 +311,42 @@ std::optional<Tensor> exchange_tied_gradients(const Tensor& input, const PickedF
   Tensor result = in_rows(bench).clone();
   const std::int64_t extent = rows.size(-1);
   bool changed = false;
-  std::vector<std::int64_t> order(static_cast<std::size_t>(extent));
+  struct Picked {
+    double value;
+    std::int64_t place;
+  };
+  std::vector<Picked> order;
+  std::vector<double> at_stake;
   std::vector<double> parts;
   for (std::int64_t start = 0; start < rows.numel(); start += extent) {
     const double* value = rows.data<double>() + start;
     const double* target = wanted.data<double>() + start;
     double* gradient = result.mutable_data<double>() + start;
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    std::ranges::stable_sort(order, less, [value](std::int64_t i) { return value[i]; });
+    // Of the values that are shared out otherwise all elements are looked at, and no others.
+    at_stake.clear();
+    for (std::int64_t i = 0; i < extent; ++i) {
+      if (!same(gradient[i], target[i])) at_stake.push_back(value[i]);
+    }
+    if (at_stake.empty()) continue;
+    std::ranges::sort(at_stake, less);
+    order.clear();
+    for (std::int64_t i = 0; i < extent; ++i) {
+      if (std::ranges::binary_search(at_stake, value[i], less)) order.push_back({value[i], i});
+    }
+    std::ranges::sort(order, [](const Picked& a, const Picked& b) {
+      return less(a.value, b.value) || (!less(b.value, a.value) && a.place < b.place);
+    });
     for (auto first = order.begin(); first != order.end();) {
       const auto last =
-          std::find_if_not(first, order.end(), [&](std::int64_t i) { return same(value[i], value[*first]); });
+          std::find_if_not(first, order.end(), [&](const Picked& picked) { return same(picked.value, first->value); });
       parts.clear();
-      for (auto i = first; i != last; ++i) parts.push_back(gradient[*i]);
+      for (auto i = first; i != last; ++i) parts.push_back(gradient[i->place]);
       std::ranges::sort(parts, less);
-      std::stable_sort(first, last, [target](std::int64_t i, std::int64_t j) { return less(target[i], target[j]); });
+      std::stable_sort(first, last,
+                       [target](const Picked& a, const Picked& b) { return less(target[a.place], target[b.place]); });
       for (auto part = parts.begin(); first != last; ++first, ++part) {
-        changed = changed || !same(gradient[*first], *part);
-        gradient[*first] = *part;
+        changed = changed || !same(gradient[first->place], *part);
+        gradient[first->place] = *part;
       }
     }
   }
