@@ -1,9 +1,11 @@
 # Read by CTest behind the tests of the programs of GoogleTest: those that take longest start first, so that none of them
 # runs on alone at the end. The numbers are seconds on two cores; they need not be exact.
+set_tests_properties(Docs/Commands.PrintWhatThePageShows/getting_started PROPERTIES COST 40)
 set_tests_properties(
   SampledRun.NeverPassesWhatTheWholeBenchmarkAccuses Faults.EveryOneThatEndsChangesOutputsInBfloat16
   Faults.EveryOneThatEndsChangesOutputsInFloat32 OpGenerateScript.OfEveryApiAgreeWithTheNativeTables
-  Explain.FaultsOfTheDeviceAreNamed PROPERTIES COST 20)
+  Explain.FaultsOfTheDeviceAreNamed All/PlantedDivergences.AreNamedFirst/Tensors
+  Recordings/PlantedGradients.AreFound/arguments Recordings/PlantedGradients.AreFound/nodes PROPERTIES COST 20)
 set_tests_properties(
   OpGenerateScript.TakesEveryKindOfArgument Unread.TimeLimitsHold Unread.SignalsAreHeeded
   GraphPageSize.HoldsAHundredThousandNodes SoundDevices.MayAddTheTermsOfADistanceOneByOne
@@ -11,7 +13,10 @@ set_tests_properties(
   OracleFaults.InGradientsAreFound Chaos.EndsWithTheFilesOfAnUndisturbedRunOnAllDevices
   TorchairConvert.LosesNothingWhenAnOperationFails TorchSamples.AreNotAccused
   MindSporeBackend.AHangIsEndedWithItsWorker OpGenerateScript.JudgesTheBenchmarkStandardByAGpusNumbers
-  OnATerminal.AFileHasNoColoursUnlessAsked Unread.ARunComesToItsEndAndSaysWhatWasLost PROPERTIES COST 10)
+  OnATerminal.AFileHasNoColoursUnlessAsked Unread.ARunComesToItsEndAndSaysWhatWasLost
+  All/PlantedDivergences.AreNamedFirst/TwoRanks AllDumps/TorchGolden.HasTheStatusesOfMsprobe/npu_fused_synth_bf16
+  AllDumps/TorchGolden.HasTheStatusesOfMsprobe/llama_mid_bf16
+  Sim/PlantedFaults.FailAloneForTheSameCauseWhenTheyAreSmall/Torch_matmul_acc_fp16 PROPERTIES COST 10)
 set_tests_properties(
   TorchKills.EndWithTheFilesOfAnUndisturbedRun Chaos.EndsWithTheFilesOfAnUndisturbedRun
   OnATerminal.TheScreenHasOneStatusLineThatFits ReportPage.OpensAtTheCallOfItsAddress
@@ -42,4 +47,11 @@ set_tests_properties(
   Recorded.TheGradientOfAViewCountsAsUnchecked SupervisorTest.ACallIsNotToBlameIfItsRunnerIsStopped
   Shrink.KeepsItsTimeWithACallThatHangs Sampled.AWholeColumnThatIsALittleWrongIsFound
   Steal.TellsTheProgressOfAllLeases BadInput.GigabyteOfBrackets FakeNpu.MemoryIsGivenBackWhenThereIsNone
-  PROPERTIES COST 4)
+  Docs/Commands.PrintWhatThePageShows/shrink Docs/Commands.PrintWhatThePageShows/README
+  Sim/PlantedFaults.FailAloneForTheSameCauseWhenTheyAreSmall/Functional_conv2d_acc_bf16
+  All/PlantedDivergences.AreNamedFirst/Modules All/PlantedDivergences.AreNamedFirst/Float32Statistics
+  All/PlantedDivergences.AreNamedFirst/Bfloat16Statistics All/PlantedDivergences.AreNamedFirst/Checksums
+  AllDumps/TorchGolden.HasTheStatusesOfMsprobe/npu_fused_synth_fp32
+  AllDumps/TorchGolden.HasTheStatusesOfMsprobe/cnn_fp32 AllDumps/TorchGolden.HasTheStatusesOfMsprobe/llama_bf16
+  AllDumps/TorchGolden.HasTheStatusesOfMsprobe/zoo_tensor AllDumps/GoldenDump.HasTheRowsOfMsprobe/llama_mid_bf16
+  Dumps/ExplainEveryDump.NothingOfASoundDeviceIsSuspicious/llama_mid_bf16 PROPERTIES COST 4)

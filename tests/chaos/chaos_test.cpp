@@ -15,6 +15,7 @@
 #include <set>
 #include <thread>
 
+#include "tests/support/sanitized.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
 
@@ -121,8 +122,8 @@ class Chaos : public ::testing::Test {
 
   // What changes no result is drawn anew for every life.
   std::vector<std::string> arguments(const fs::path& out) {
-    std::vector<std::string> words{"-api_info", scratch_ / "dump.json", "-o", out, "--task-timeout", "2", "--retries",
-                                   "60"};
+    std::vector<std::string> words{"-api_info",      scratch_ / "dump.json", "-o",        out,
+                                   "--task-timeout", time_for_a_call(2),     "--retries", "60"};
     words.insert(words.end(), fixed_.begin(), fixed_.end());
     const auto add = [&](const std::vector<std::vector<std::string>>& choices) {
       const std::vector<std::string>& choice = choices[random_() % choices.size()];

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "kernels/base/text.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/spawned_process.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
@@ -51,7 +52,7 @@ class OnATerminal : public Untouched {
 };
 
 const std::vector<std::string> hanging{
-    "--sim-fault", "Tensor.__rpow__.0=hang", "--task-timeout", "2", "--retries", "0"};
+    "--sim-fault", "Tensor.__rpow__.0=hang", "--task-timeout", time_for_a_call(2), "--retries", "0"};
 const std::vector<std::string> xterm{"TERM=xterm", "NO_COLOR"};
 
 // Seconds of a duration as the status line has it.
@@ -116,8 +117,9 @@ TEST_F(OnATerminal, TheScreenHasOneStatusLineThatFits) {
     const std::string command =
         (fs::path(programs()) / "msrun").string() + " -api_info " + dump("llama_fp32").string() + " -o " +
         (out() / std::to_string(columns)).string() +
-        " -n 4 --sim-fault 'Torch.matmul.*=acc-fp16' --sim-fault Tensor.__rpow__.0=hang --task-timeout 4 --retries 0"
-        " --no-summary; sleep 60";
+        " -n 4 --sim-fault 'Torch.matmul.*=acc-fp16' --sim-fault Tensor.__rpow__.0=hang --retries 0"
+        " --no-summary --task-timeout " +
+        time_for_a_call(4) + "; sleep 60";
     const Tmux terminal(scratch_.path(), columns, command);
     ASSERT_TRUE(terminal.started());
     std::vector<std::string> lines;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -16,53 +17,68 @@ using ::testing::HasSubstr;
 
 class Unread : public Untouched {
  protected:
-  std::vector<std::string> words(const std::vector<std::string>& more) const {
-    std::vector<std::string> result{"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", out()};
+  // A run whose standard output nobody reads.
+  struct InFormat {
+    std::string format;
+    fs::path folder;
+    FullPipe pipe = {};
+    std::unique_ptr<SpawnedProcess> run = {};
+  };
+
+  std::vector<std::string> words(const std::vector<std::string>& more) const { return words(more, out()); }
+  static std::vector<std::string> words(const std::vector<std::string>& more, const fs::path& folder) {
+    std::vector<std::string> result{"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", folder};
     result.insert(result.end(), more.begin(), more.end());
     return result;
   }
-  std::size_t rows() const {
-    const fs::path result = csv_in(out(), "accuracy_checking_result_");
+
+  // Both formats at once, because each run waits some seconds for a reader.
+  std::vector<InFormat> in_both_formats(const std::vector<std::string>& more, bool errors_are_read) const {
+    std::vector<InFormat> runs;
+    for (const char* format : {"human", "json"}) {
+      InFormat& one = runs.emplace_back(InFormat{.format = format, .folder = scratch_ / format});
+      fs::create_directory(one.folder);
+      std::vector<std::string> all = words(more, one.folder / "out");
+      all.insert(all.end(), {"--message-format", format});
+      const int pipe = one.pipe.descriptor();
+      one.run =
+          std::make_unique<SpawnedProcess>(all, SpawnedProcess::Outputs{pipe, errors_are_read ? -1 : pipe}, one.folder);
+    }
+    return runs;
+  }
+
+  static std::size_t rows(const fs::path& folder) {
+    const fs::path result = csv_in(folder, "accuracy_checking_result_");
     return result.empty() ? 0 : read_csv(result).size();
   }
+  std::size_t rows() const { return rows(out()); }
 };
 
 TEST_F(Unread, ARunComesToItsEndAndSaysWhatWasLost) {
-  for (const char* format : {"human", "json"}) {
-    FullPipe pipe;
-    SpawnedProcess run(words({"--message-format", format}), {pipe.descriptor(), -1}, scratch_.path());
-    EXPECT_EQ(run.wait(60), 0) << format;
-    EXPECT_THAT(run.err(), ::testing::ContainsRegex("msrun: stdout: [0-9]+ lines could not be written"));
-    EXPECT_EQ(rows(), 85U);
-    fs::remove_all(out());
+  for (const InFormat& one : in_both_formats({}, true)) {
+    EXPECT_EQ(one.run->wait(60), 0) << one.format;
+    EXPECT_THAT(one.run->err(), ::testing::ContainsRegex("msrun: stdout: [0-9]+ lines could not be written"));
+    EXPECT_EQ(rows(one.folder / "out"), 85U);
   }
 }
 
 TEST_F(Unread, TimeLimitsHold) {
-  FullPipe pipe;
   const std::vector<std::string> hanging{
       "--sim-fault", "Tensor.__mul__.0=hang", "--task-timeout", "2", "--retries", "0"};
-  for (const bool json : {false, true}) {
-    std::vector<std::string> more = hanging;
-    if (json) more.insert(more.end(), {"--message-format", "json"});
-    SpawnedProcess run(words(more), {pipe.descriptor(), pipe.descriptor()}, scratch_.path());
-    EXPECT_TRUE(run.wait(60)) << "the run hangs";
-    EXPECT_EQ(rows(), 85U);
-    fs::remove_all(out());
+  for (const InFormat& one : in_both_formats(hanging, false)) {
+    EXPECT_TRUE(one.run->wait(60)) << "the run hangs";
+    EXPECT_EQ(rows(one.folder / "out"), 85U);
   }
 }
 
 TEST_F(Unread, SignalsAreHeeded) {
-  for (const char* format : {"human", "json"}) {
-    FullPipe pipe;
-    SpawnedProcess run(words({"--message-format", format, "--sim-fault", "Tensor.__mul__.0=hang"}),
-                       {pipe.descriptor(), pipe.descriptor()}, scratch_.path());
-    ASSERT_TRUE(eventually(30, [&] { return rows() >= 80; }));
-    run.signal(SIGTERM);
-    EXPECT_EQ(run.wait(15), 3) << format;
-    EXPECT_TRUE(eventually(5, [&] { return processes_with(scratch_.path().string()) == 0; }));
-    fs::remove_all(out());
+  const std::vector<InFormat> runs = in_both_formats({"--sim-fault", "Tensor.__mul__.0=hang"}, false);
+  for (const InFormat& one : runs) {
+    ASSERT_TRUE(eventually(30, [&] { return rows(one.folder / "out") >= 80; }));
+    one.run->signal(SIGTERM);
   }
+  for (const InFormat& one : runs) EXPECT_EQ(one.run->wait(15), 3) << one.format;
+  EXPECT_TRUE(eventually(5, [&] { return processes_with(scratch_.path().string()) == 0; }));
 }
 
 TEST_F(Unread, ASecondCtrlCStopsAtOnce) {

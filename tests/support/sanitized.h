@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace msrun::testing {
 
@@ -18,5 +19,8 @@ inline constexpr const char* sanitizer_opens_files = "a sanitizer needs file des
 
 // Freed memory that AddressSanitizer keeps at most (its quarantine), in bytes.
 inline constexpr std::uint64_t sanitizer_keeps = sanitized ? std::uint64_t{256} << 20 : 0;
+
+// For --task-timeout: seconds within which calls of small tensors end, of which a sanitizer needs more.
+inline std::string time_for_a_call(int seconds) { return std::to_string(sanitized ? 5 * seconds : seconds); }
 
 }  // namespace msrun::testing
