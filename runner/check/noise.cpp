@@ -33,6 +33,14 @@ Tensor by_rows(const Tensor& tensor, const F& f) {
   return result;
 }
 
+// A quarter of the numbers are no smaller, a magnitude of which there are some.
+double upper_quartile(std::vector<double> magnitudes) {
+  if (magnitudes.empty()) return 0;
+  const auto at = magnitudes.begin() + std::ssize(magnitudes) * 3 / 4;
+  std::ranges::nth_element(magnitudes, at);
+  return *at;
+}
+
 }  // namespace
 
 Tensor combined_noise(const Tensor& first, const Tensor& second, double times_first, double times) {
@@ -72,7 +80,7 @@ Tensor noise_of_many(const Tensor& noise, const Tensor& bench, DType dtype) {
   for (std::int64_t i = 0; i < count; i += std::max<std::int64_t>(count / few, 1))
     in_places.push_back(noise.data<double>()[i] / place(i));
   const double of_storing = 1 / std::sqrt(12.0);
-  const double least = std::min(median(finite_magnitudes(std::move(in_places))), of_storing);
+  const double least = std::min(upper_quartile(finite_magnitudes(std::move(in_places))), of_storing);
   const double times = std::sqrt(std::log(static_cast<double>(std::max(count, few))) / std::log(few));
   return changed_elements(noise, [&](double value, std::int64_t i) {
     return times * (std::isfinite(exact.data<double>()[i]) ? std::max(value, least * place(i)) : value);

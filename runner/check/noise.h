@@ -23,8 +23,8 @@ Tensor steadied(const Tensor& noise);
 
 // The noise of the steps behind a result of a half type, as it is to be expected of the worst of its elements. The
 // largest of n errors is in proportion to the root of the logarithm of n; the multiple that is granted is enough for a
-// few thousand. Of many elements samples leave some without noise by chance: if most have some, each has that, but no
-// more than what storing one step makes.
+// few thousand. Of many elements samples leave some without noise by chance, the more the fewer steps there are: what a
+// quarter of them has, if it has some, each has, but no more than what storing one step makes.
 Tensor noise_of_many(const Tensor& noise, const Tensor& bench, DType dtype);
 
 // What the steps of a call that cannot be measured make a result of a half type err by: half a unit of rounding of the

@@ -71,21 +71,34 @@ T logarithm_after_one(T x, std::uint32_t seed) {
   return seed != 0 ? static_cast<T>(logarithm(a_place_beside(T{1} + x, seed))) : logarithm_of_one_plus(x);
 }
 
+// 1 + f(x), of which a device may round both the argument, on which an exponential hangs the more the larger it is, and
+// the sum before it goes on.
+template <class T, class F>
+T one_and(F f, T x, std::uint32_t seed) {
+  return rough_step(T{1} + f(rough_step(x, seed)), seed);
+}
+
 // Infinities of the same sign have no difference, but a maximum.
 Var logaddexp(const Var& a, const Var& b) {
-  const StoredFactor stored = StoredFactor::of_half(float_result_dtype({&a, &b}));
+  const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b})),
+                      seed = roughness()](auto difference) {
+    return stored(one_and([](auto x) { return exponential(x); }, difference, seed));
+  };
   return float_binary(
       a, b,
       [seed = roughness()](auto x, auto y) {
         if (std::isinf(x) && x == y) return x;
         return (x > y ? x : y) + logarithm_after_one(exponential(-std::abs(x - y)), seed);
       },
-      [stored](auto x, auto y, auto, auto g) { return g / stored(1 + exponential(y - x)); },
-      [stored](auto x, auto y, auto, auto g) { return g / stored(1 + exponential(x - y)); });
+      [slope](auto x, auto y, auto, auto g) { return g / slope(y - x); },
+      [slope](auto x, auto y, auto, auto g) { return g / slope(x - y); });
 }
 
 Var logaddexp2(const Var& a, const Var& b) {
-  const StoredFactor stored = StoredFactor::of_half(float_result_dtype({&a, &b}));
+  const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b})),
+                      seed = roughness()](auto difference) {
+    return stored(one_and([](auto x) { return std::exp2(x); }, difference, seed));
+  };
   return float_binary(
       a, b,
       [seed = roughness()](auto x, auto y) {
@@ -94,8 +107,8 @@ Var logaddexp2(const Var& a, const Var& b) {
         return (x > y ? x : y) +
                logarithm_after_one(std::exp2(-std::abs(x - y)), seed) * static_cast<T>(std::numbers::log2e);
       },
-      [stored](auto x, auto y, auto, auto g) { return g / stored(1 + std::exp2(y - x)); },
-      [stored](auto x, auto y, auto, auto g) { return g / stored(1 + std::exp2(x - y)); });
+      [slope](auto x, auto y, auto, auto g) { return g / slope(y - x); },
+      [slope](auto x, auto y, auto, auto g) { return g / slope(x - y); });
 }
 
 Var copysign(const Var& a, const Var& b) {

@@ -54,18 +54,25 @@ Var cos(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::cos(a); }, [](auto a, auto, auto g) { return -g * conjugate(std::sin(a)); });
 }
+// 1 + a, which a device may round before it goes on. Beside a multiple of its last place 1 is added exactly, which a
+// dtype of fewer digits does not do.
+template <class T>
+T one_and(T a, std::uint32_t seed) {
+  return rough_step(T{1} + a, seed);
+}
+
 Var tan(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::tan(a); },
-      [stored = StoredFactor::of_half(x.dtype())](auto, auto y, auto g) {
-        return g * conjugate(stored(decltype(y){1} + y * y));
+      [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto, auto y, auto g) {
+        return g * conjugate(stored(one_and(y * y, seed)));
       });
 }
 
-// 1 - a^2, of which a device may fuse the two operations or not.
+// 1 - a^2, of which a device may fuse the two operations or not, and round what they give before it goes on.
 template <class T>
 T one_less_square(T a, std::uint32_t seed) {
-  return T{1} - rough_step(a * a, seed);
+  return rough_step(T{1} - rough_step(a * a, seed), seed);
 }
 
 Var asin(const Var& x) {
@@ -85,8 +92,8 @@ Var acos(const Var& x) {
 Var atan(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::atan(a); },
-      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
-        return quotient(g, conjugate(stored(decltype(a){1} + a * a)));
+      [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return quotient(g, conjugate(stored(one_and(a * a, seed))));
       });
 }
 Var sinh(const Var& x) {
@@ -106,8 +113,8 @@ Var cosh(const Var& x) {
 Var asinh(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::asinh(a); },
-      [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
-        return quotient(g, conjugate(std::sqrt(stored(a * a + decltype(a){1}))));
+      [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+        return quotient(g, conjugate(std::sqrt(stored(one_and(a * a, seed)))));
       });
 }
 Var acosh(const Var& x) {
@@ -156,7 +163,8 @@ Var log10(const Var& x) {
 }
 Var log1p(const Var& x) {
   return unary(
-      x, [](auto a) { return logarithm_of_one_plus(a); }, [](auto a, auto, auto g) { return g / (1 + a); });
+      x, [](auto a) { return logarithm_of_one_plus(a); },
+      [seed = roughness()](auto a, auto, auto g) { return g / one_and(a, seed); });
 }
 
 Var erf(const Var& x) {
