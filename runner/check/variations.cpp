@@ -193,15 +193,30 @@ Tensor move_nearby(const Tensor& tensor, RandomWords& source, const SharesOfMagn
   });
 }
 
+// The call with other dtypes among its arguments: change gives each of them.
+template <class F>
+MaterialisedCall with_dtypes(MaterialisedCall call, const F& change) {
+  const auto changed = [&](const Value& leaf) -> Value {
+    const DType* dtype = leaf.get<DType>();
+    return dtype != nullptr ? Value(change(*dtype)) : leaf;
+  };
+  for (Value& value : call.args) value = transform_leaves(value, changed);
+  for (auto& [key, value] : call.kwargs) value = transform_leaves(value, changed);
+  return call;
+}
+
+// A call of float32 tensors, which stand for those of a half type: what it names in a half type is computed in higher
+// precision.
+MaterialisedCall without_half_types(MaterialisedCall call) {
+  return with_dtypes(std::move(call), [](DType dtype) { return is_half(dtype) ? DType::float64 : dtype; });
+}
+
 // A call of float32 tensors that stays one.
 MaterialisedCall kept_in_float32(MaterialisedCall call) {
   call.autocast = false;
-  for (auto& [key, value] : call.kwargs) {
-    const DType* dtype = value.get<DType>();
-    if (dtype != nullptr && *dtype == DType::float64) value = DType::float32;
-    if (dtype != nullptr && *dtype == DType::complex128) value = DType::complex64;
-  }
-  return call;
+  return with_dtypes(std::move(call), [](DType dtype) {
+    return dtype == DType::float64 ? DType::float32 : dtype == DType::complex128 ? DType::complex64 : dtype;
+  });
 }
 
 }  // namespace
@@ -378,7 +393,10 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
         });
       });
       // float32 stands for another dtype: no operand is rounded to HF32, and no benchmark left in float32.
-      if (how.in_float32) call.hf32 = false;
+      if (how.in_float32) {
+        call = without_half_types(std::move(call));
+        call.hf32 = false;
+      }
       EvaluationOptions options;
       options.only_output = benchmark_options_.only_output;
       options.adjust_gradients = benchmark_options_.adjust_gradients;

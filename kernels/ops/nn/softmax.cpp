@@ -7,8 +7,10 @@
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -56,8 +58,18 @@ void forward_row(const T* x, T* y, std::int64_t count, Form form, const Summatio
 }
 
 template <class T>
-void backward_row(const T* y, const T* g, T* result, std::int64_t count, Form form, const Summation& summation) {
-  if (form == Form::logarithm) {
+void backward_row(const T* y, const T* g, T* result, std::int64_t count, Form form, const Summation& summation,
+                  std::uint32_t seed) {
+  if (form == Form::plain && seed != 0) {
+    // Kernels may store the products of both, which cancel with the sum of all of them.
+    const auto smallest = static_cast<T>(smallest_stored());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T product = rough_step(g[i] * y[i], seed);
+      result[i] = smallest > 0 ? std::nearbyint(product / smallest) * smallest : product;
+    }
+    const T total = row_sum<T>(count, summation, [result](std::int64_t i) { return result[i]; });
+    for (std::int64_t i = 0; i < count; ++i) result[i] -= y[i] * total;
+  } else if (form == Form::logarithm) {
     const T total = row_sum<T>(count, summation, [g](std::int64_t i) { return g[i]; });
     for (std::int64_t i = 0; i < count; ++i) result[i] = g[i] - exponential(y[i]) * total;
   } else {
@@ -112,7 +124,8 @@ Tensor forward(const Tensor& input, std::int64_t axis, Form form, const Summatio
 Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis, Form form,
                 const Summation& summation) {
   const Extents extents = extents_of(output.shape(), axis);
-  const Tensor y = rows_of(off_by_places(output, roughness()), extents);
+  const std::uint32_t seed = roughness();
+  const Tensor y = rows_of(off_by_places(output, seed), extents);
   const Tensor g = rows_of(gradient, extents);
   Tensor result(y.dtype(), y.shape());
   if (result.numel() == 0) return result.reshape(output.shape());
@@ -123,7 +136,7 @@ Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis,
     RowReader<T> gradients(g, layout);
     RowWriter<T> to(result, layout);
     for (std::int64_t row = 0; row < extents.outer * extents.inner; ++row) {
-      backward_row(outputs.read(row), gradients.read(row), to.write(row), extents.count, form, summation);
+      backward_row(outputs.read(row), gradients.read(row), to.write(row), extents.count, form, summation, seed);
       to.store(row);
     }
   });
@@ -172,7 +185,9 @@ Value backward_kernel(const Bound& args, Form form) {
     throw SkipError("The output and its gradient do not fit each other.");
   const std::int64_t axis = normalize_axis(args.integer("dim"), y.rank());
   const Tensor result = backward(y, g, axis, form, args.tape().arithmetic().summation);
-  return args.tape().constant(result.to(args.optional_dtype("input_dtype").value_or(g.dtype())));
+  // A benchmark, whose arguments are raised, stays as wide as they are.
+  const DType dtype = args.optional_dtype("input_dtype").value_or(g.dtype());
+  return args.tape().constant(dtype == recorded_dtype(g.dtype()) ? result.to(g.dtype()) : result.to(dtype));
 }
 
 }  // namespace

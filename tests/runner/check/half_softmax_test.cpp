@@ -1,0 +1,85 @@
+// Gradients of a softmax as CUDA's kernels form them: the products of gradient and probability are stored in the half
+// type before they are added up and before the sum is taken off.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "runner/results/counts.h"
+#include "tests/runner/check/rounding_device.h"
+
+namespace msrun::testing {
+namespace {
+
+using namespace rounding_device;
+
+double stored(DType dtype, double value) { return Tensor::scalar(dtype, value).item(); }
+
+// y g - y sum(y g)
+void take_steps(DType dtype, const Tensor& probabilities, const Tensor& gradients, Value& result, double fault) {
+  const Tensor y = probabilities.to(DType::float64).contiguous();
+  const Tensor g = gradients.to(DType::float64).contiguous();
+  const std::int64_t count = y.size(-1);
+  std::vector<double> products;
+  std::vector<double> sums(static_cast<std::size_t>(y.numel() / count));
+  for (std::int64_t i = 0; i < y.numel(); ++i) {
+    products.push_back(stored(dtype, y.data<double>()[i] * g.data<double>()[i]));
+    sums[static_cast<std::size_t>(i / count)] += products.back();
+  }
+  result = changed_elements(*result.get<Tensor>(), [&](double, std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    const double sound = stored(dtype, products[at] - y.data<double>()[i] * sums[at / static_cast<std::size_t>(count)]);
+    return i == 777 ? sound + fault : sound;
+  });
+}
+
+ApiResult check_kernel(DType dtype, const Dims& shape, double most, double of_gradient, double fault) {
+  // Any probabilities will do: those of a softmax add up to 1.
+  ApiCall call = call_of("Aten._softmax_backward_data.0", {shape, shape}, shape, dtype, 0, most);
+  call.args[0] = call_of("", {shape}, {}, dtype, -of_gradient, of_gradient).args.front();
+  call.args.emplace_back(std::int64_t{-1});
+  call.args.emplace_back(dtype);
+  call.has_backward = false;
+  return check_on(accelerator, call, {}, [&](const MaterialisedCall& inputs, DeviceResult& result) {
+    take_steps(dtype, *inputs.args[1].get<Tensor>(), *inputs.args[0].get<Tensor>(), result.output, fault);
+  });
+}
+
+ApiResult check_gradient(DType dtype, const Dims& shape, double width, double of_gradient, double fault) {
+  ApiCall call = call_of("Functional.softmax.0", {shape}, shape, dtype, -width, width);
+  call.kwargs = {{"dim", std::int64_t{-1}}};
+  call.grad_inputs = {call_of("", {shape}, {}, dtype, -of_gradient, of_gradient).args.front()};
+  return check_on(accelerator, call, {}, [&](const MaterialisedCall& inputs, DeviceResult& result) {
+    take_steps(dtype, *result.output.get<Tensor>(), *inputs.gradients[0].get<Tensor>(), result.gradients[0], fault);
+  });
+}
+
+// The smallest number of float16 is 2^-24.
+constexpr double of_rounding = 0x1p-20;
+
+TEST(HalfSoftmax, GradientsOfStoredProductsAreSound) {
+  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+    for (const Dims& shape : {Dims{128, 8}, Dims{32, 64}, Dims{16, 512}}) {
+      for (const double of_gradient : {10.0, 1.0, 1e-4}) {
+        for (const double width : {1.0, 12.0}) {
+          const ApiResult sound = check_gradient(dtype, shape, width, of_gradient, 0);
+          EXPECT_FALSE(is_suspicious(sound)) << name(dtype) << " " << described(sound);
+          const ApiResult wrong = check_gradient(dtype, shape, width, of_gradient, of_gradient);
+          EXPECT_TRUE(is_suspicious(wrong)) << name(dtype) << " " << described(wrong);
+        }
+        for (const double total : {1.0, 15.0}) {
+          const double most = 2 * total / static_cast<double>(shape[1]);
+          const ApiResult sound = check_kernel(dtype, shape, most, of_gradient, 0);
+          EXPECT_FALSE(is_suspicious(sound)) << name(dtype) << " " << described(sound);
+          const ApiResult wrong =
+              check_kernel(dtype, shape, most, of_gradient, std::max(most * of_gradient, of_rounding));
+          EXPECT_TRUE(is_suspicious(wrong)) << name(dtype) << " " << described(wrong);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace msrun::testing
