@@ -289,7 +289,8 @@ const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t sample
 
 const Variations::SquaredTerms* Variations::squared_terms() {
   if (squared_terms_) return &*squared_terms_;
-  if (!op_.traits().rounds_once || !is_small() || unchangeable_) return nullptr;
+  const OperatorTraits& traits = op_.traits();
+  if (!traits.rounds_once || traits.divides_sums || !is_small() || unchangeable_) return nullptr;
   EvaluationOptions options = benchmark_options_;
   bool has_flags = false;
   // Squares of float32 numbers need the range of float64.

@@ -67,8 +67,8 @@ class Variations {
   const std::vector<Evaluation>& changed_benchmarks(std::size_t samples);
 
   // The benchmark of an operator that is linear in each of its arguments and in the gradients of its results
-  // (rounds_once in its traits) for squared inputs: the sums of the squares of the terms behind each element of the
-  // results.
+  // (rounds_once in its traits, but not divides_sums) for squared inputs: the sums of the squares of the terms behind
+  // each element of the results.
   struct SquaredTerms {
     Evaluation all;
     // The sums over the terms whose every factor may be a flag, as changed_benchmarks leaves them: they are exact.

@@ -368,7 +368,7 @@ NAMES("nansum", "Torch: nansum; Tensor: nansum; Aten: nansum");
 OP("mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return mean(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
 NAMES("mean", "Torch: mean; Tensor: mean; Aten: mean; Mint: mean mean_ex");
-TRAITS("mean", .complex = true);
+TRAITS("mean", .complex = true, .rounds_once = true, .divides_sums = true);
 
 OP("nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return nanmean(as_requested(args), args.ints("dim"), args.flag("keepdim")); });

@@ -2,6 +2,7 @@
 // addition, whatever they are long for; those that threads add to one element, and running sums, are.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
@@ -48,6 +49,56 @@ TEST(HalfSums, OfNormsAndLossesAreFormedInFloat32) {
     });
     EXPECT_TRUE(is_suspicious(faulty)) << described(faulty);
   }
+}
+
+ApiCall means(std::int64_t rows, std::int64_t columns) {
+  ApiCall call = call_of("Torch.mean.0", {{rows, columns}}, {rows}, DType::bfloat16);
+  call.args.emplace_back(std::int64_t{1});
+  return call;
+}
+
+// The mean of each row, of a sum that is stored in bfloat16 first or not.
+Change means_of_sums(bool stored) {
+  return [stored](const MaterialisedCall& call, DeviceResult& result) {
+    const Tensor x = call.args.front().get<Tensor>()->to(DType::float64).contiguous();
+    const std::int64_t columns = x.size(1);
+    result.output = changed_elements(*result.output.get<Tensor>(), [&](double, std::int64_t row) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < columns; ++k) sum += static_cast<float>(x.data<double>()[row * columns + k]);
+      const float held = stored ? static_cast<float>(rounded(static_cast<double>(sum))) : sum;
+      return rounded(static_cast<double>(held * (1 / static_cast<float>(columns))));
+    });
+  };
+}
+
+// An accelerator's kernel of a mean adds up, divides and rounds once; that of a processor stores the sum before it is
+// divided.
+TEST(HalfSums, OfMeansAreRoundedOnce) {
+  const ApiCall call = means(600, 77);
+  const ApiResult sound = check_on(accelerator, call, {}, means_of_sums(false));
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  EXPECT_EQ(sound.forward_rows.at(0).trust.mistrust, Mistrust::none) << described(sound);
+  EXPECT_TRUE(is_suspicious(check_on(accelerator, call, {}, means_of_sums(true))));
+  const ApiResult processors = check_on(processor, call, {}, means_of_sums(true));
+  EXPECT_FALSE(is_suspicious(processors)) << described(processors);
+  EvaluationOptions narrow;
+  narrow.arithmetic.summation.accumulator = Accumulator::bfloat16;
+  EXPECT_TRUE(is_suspicious(check_on(accelerator, call, narrow, {})));
+}
+
+// One element in twenty is a place off, or all of the gradient by one per cent.
+TEST(HalfSums, OfMeansHideNoFault) {
+  const ApiCall call = means(600, 77);
+  const ApiResult outputs = check_on(accelerator, call, {}, [](const MaterialisedCall&, DeviceResult& result) {
+    result.output = changed_elements(*result.output.get<Tensor>(), [](double value, std::int64_t i) {
+      return i % 20 == 3 ? value + std::scalbn(1.0, std::ilogb(value) - 7) : value;
+    });
+  });
+  EXPECT_TRUE(is_suspicious(outputs)) << described(outputs);
+  const ApiResult gradients = check_on(accelerator, call, {}, [](const MaterialisedCall&, DeviceResult& result) {
+    scale(result.gradients.front(), 1.01);
+  });
+  EXPECT_TRUE(is_suspicious(gradients)) << described(gradients);
 }
 
 // Of a quarter of a million running sums few err far more than eight samples tell.
