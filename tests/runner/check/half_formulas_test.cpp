@@ -215,5 +215,26 @@ TEST(HalfFormulas, OfAutogradAreSoundInBFloat16) { expect_sound_and_find_faults<
 
 TEST(HalfFormulas, OfAutogradAreSoundInFloat16) { expect_sound_and_find_faults<Half>(DType::float16); }
 
+// b * 0.7 is stored before it is multiplied by the gradient, and 0.7 is less in bfloat16: all elements that are off by
+// two places are too small, as if results were cut, of which every sound result is a neighbour.
+TEST(HalfFormulas, OfTwoRoundingsAreNotTruncated) {
+  const Dims shape{128, 512};
+  ApiCall call = call_of("Torch.addcmul.0", {shape, shape, shape}, shape, DType::bfloat16, -4, 4);
+  call.kwargs = {{"value", 0.7}};
+  const auto by_formula = [](const MaterialisedCall& inputs, DeviceResult& result) {
+    const Tensor g = inputs.gradients.front().get<Tensor>()->to(DType::float64).contiguous();
+    for (std::size_t k = 1; k < 3; ++k) {
+      const Tensor other = inputs.args[3 - k].get<Tensor>()->to(DType::float64).contiguous();
+      result.gradients[k] = changed_elements(*result.gradients[k].get<Tensor>(), [&](double, std::int64_t i) {
+        return rounded(g.data<double>()[i] * rounded(rounded(0.7) * other.data<double>()[i]));
+      });
+    }
+  };
+  for (const HalfRounding rounding : {accelerator, processor}) {
+    const ApiResult sound = check_on(rounding, call, {}, by_formula);
+    EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  }
+}
+
 }  // namespace
 }  // namespace msrun::testing
