@@ -9,6 +9,7 @@
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/tensor/elementwise_map.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -143,8 +144,7 @@ class Backward {
   // A step of a formula, as it is stored before the next: beyond the range of a half type it is infinite.
   T step(T value) const {
     if constexpr (std::is_same_v<T, float>) {
-      if (stored_ == DType::float16) return to_float(to_half(value));
-      if (stored_ == DType::bfloat16) return to_float(to_bfloat16(value));
+      if (is_half(stored_)) return stored_in(stored_, value);
     }
     return rough_step(value, roughness());
   }

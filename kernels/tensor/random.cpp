@@ -15,6 +15,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/hash.h"
 #include "kernels/tensor/convert.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -95,13 +96,6 @@ Bounds bounds_of(const ValueRange& range, std::int64_t count, RangeRule rule) {
 
 bool fills_without_drawing(const Bounds& bounds) {
   return std::isnan(bounds.high) || (bounds.recorded_high != 0 && std::isinf(bounds.high));
-}
-
-// Rounds to a value of the storage type.
-float round_to(DType dtype, float value) {
-  if (dtype == DType::float16) return to_float(to_half(value));
-  if (dtype == DType::bfloat16) return to_float(to_bfloat16(value));
-  return value;
 }
 
 // How torch makes a number of [0, 1) of a word: of its last bits, in steps.
@@ -185,7 +179,7 @@ void fill_uniform(Tensor& tensor, const Bounds& bounds, RandomWords& words, Rang
   // torch rounds the scalars to the dtype of the tensor before it computes in float.
   const bool torch_scalars = rule == RangeRule::torch && is_half(dtype);
   const auto scalar = [&](double value) {
-    return torch_scalars ? static_cast<T>(round_to(dtype, static_cast<float>(value))) : static_cast<T>(value);
+    return torch_scalars ? static_cast<T>(stored_in(dtype, static_cast<float>(value))) : static_cast<T>(value);
   };
   Line<T> line{scalar(scale), scalar(low)};
   if (rule == RangeRule::finite) line.most = static_cast<T>(limit);
