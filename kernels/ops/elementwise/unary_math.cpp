@@ -56,10 +56,7 @@ Var cos(const Var& x) {
 }
 // 1 + a, which a device may round before it goes on. Beside a multiple of its last place 1 is added exactly, which a
 // dtype of fewer digits does not do.
-template <class T>
-T one_and(T a, std::uint32_t seed) {
-  return rough_step(T{1} + a, seed);
-}
+auto one_and(auto a, std::uint32_t seed) { return rough_step(decltype(a){1} + a, seed); }
 
 Var tan(const Var& x) {
   return complex_unary(
@@ -70,10 +67,7 @@ Var tan(const Var& x) {
 }
 
 // 1 - a^2, of which a device may fuse the two operations or not, and round what they give before it goes on.
-template <class T>
-T one_less_square(T a, std::uint32_t seed) {
-  return rough_step(T{1} - rough_step(a * a, seed), seed);
-}
+auto one_less_square(auto a, std::uint32_t seed) { return rough_step(decltype(a){1} - rough_step(a * a, seed), seed); }
 
 Var asin(const Var& x) {
   return complex_unary(
