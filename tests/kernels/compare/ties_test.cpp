@@ -75,6 +75,10 @@ TEST_F(Ties, SomeIndicesUsedTwiceAreWrong) {
   const Value bench = List{vector(DType::float64, {5, 5, 5}), vector(DType::int64, {0, 1, 2})};
   const Value device = List{vector(DType::float32, {5, 5, 5}), vector(DType::int64, {1, 1, 2})};
   EXPECT_EQ(compare_call("Torch.sort.0", bench, device).status, Status::error);
+  // Three of a long axis.
+  const Value of_many = List{vector(DType::float64, {5, 5, 5}), vector(DType::int64, {0, 1, 100})};
+  const Value twice = List{vector(DType::float32, {5, 5, 5}), vector(DType::int64, {1, 1, 100})};
+  EXPECT_EQ(compare_call("Torch.topk.0", of_many, twice).status, Status::error);
 }
 
 TEST_F(Ties, ValuesMustAgreeExactly) {
