@@ -12,6 +12,7 @@
 
 #include "tests/docs/page.h"
 #include "tests/support/msrun_process.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
@@ -90,7 +91,8 @@ TEST_P(Commands, PrintWhatThePageShows) {
     hidden += command.is_hidden ? 1 : 0;
     const Ran ran = workplace.run(command.text);
     EXPECT_EQ(ran.exit_code, command.exit_code) << joined(ran.lines);
-    if (command.is_hidden || is_shown(command.output, ran.lines)) continue;
+    // The numbers of the pages are those of optimised arithmetic.
+    if (command.is_hidden || sanitized || is_shown(command.output, ran.lines)) continue;
     if (update) {
       changed.emplace_back(&command, shortened_like(command.output, ran.lines));
     } else {

@@ -14,6 +14,7 @@
 #include "kernels/numeric/special_functions.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/rounding_device.h"
+#include "tests/support/sanitized.h"
 
 namespace msrun::testing {
 namespace {
@@ -349,9 +350,11 @@ std::vector<std::pair<Sample, HalfRounding>> samples_with_their_devices() {
 }
 
 TEST(HalfSteps, HideNoFault) {
+  // The steps of an interpolation, which hide a fifth but for a little, are a little larger without optimisation.
+  constexpr double factor = sanitized ? 1.3 : 1.2;
   const std::vector<std::pair<const char*, std::function<double(double, std::int64_t)>>> faults{
       {"one element", [](double value, std::int64_t i) { return i == 37 ? value + 1.5 : value; }},
-      {"scaled", [](double value, std::int64_t) { return 1.2 * value; }},
+      {"scaled", [](double value, std::int64_t) { return factor * value; }},
       {"negated", [](double value, std::int64_t) { return -value; }},
       {"zero", [](double, std::int64_t) { return 0.0; }}};
   for (const auto& [sample, rounding] : samples_with_their_devices()) {
