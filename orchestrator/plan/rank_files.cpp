@@ -149,11 +149,11 @@ class Search {
     }
     if (is_recording) return add(folder);
     if (error) return unreadable_.see(folder, error.message());
+    std::ranges::sort(folders, in_natural_order);
     if (level == most_levels) {
       if (!folders.empty()) deep_.see(folder / folders.front());
       return;
     }
-    std::ranges::sort(folders, in_natural_order);
     const std::size_t before = found_.files.size();
     for (const std::string& name : folders) visit(folder / name, level + 1);
     const bool is_rank = level > 0 && rank_number(folder.filename().string()).has_value();

@@ -65,48 +65,64 @@ std::shared_ptr<Directory> open_entry(const Directory& parent, const std::string
   return descriptor < 0 ? nullptr : std::make_shared<Directory>(parent.path() + "/" + name, descriptor);
 }
 
+struct Entry {
+  std::string name;
+  unsigned char type;  // as readdir has it
+};
+
+// The entries of a directory by their names, so that what is done and told does not depend on the file system. error
+// gets what kept it from being read to its end, or 0.
+std::vector<Entry> entries_of(const Directory& directory, const TreeVisitor& visitor, int& error) {
+  std::vector<Entry> entries;
+  // The stream has a place of its own in the directory.
+  UniqueFd descriptor(::openat(directory.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, CloseStream> stream(descriptor ? ::fdopendir(descriptor.get()) : nullptr);
+  error = stream ? 0 : errno;
+  if (!stream) return entries;
+  descriptor.release();
+  const auto next = [&] {
+    errno = 0;  // by which an error is told from the end
+    return ::readdir(stream.get());
+  };
+  while (const dirent* entry = next()) {
+    if (visitor.stopped()) return entries;
+    entries.push_back({entry->d_name, entry->d_type});
+  }
+  error = errno;
+  std::ranges::sort(entries, {}, &Entry::name);
+  return entries;
+}
+
 void scan_entries(const std::shared_ptr<Directory>& directory, const std::string& path, bool below, std::size_t depth,
                   TreeVisitor& visitor) {
   visitor.enter(*directory, path);
   std::vector<std::string> directories;
-  {
-    // The stream has a place of its own in the directory.
-    UniqueFd descriptor(::openat(directory->descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const std::unique_ptr<DIR, CloseStream> stream(descriptor ? ::fdopendir(descriptor.get()) : nullptr);
-    if (!stream) return tell(visitor, directory->path(), path, errno);
-    descriptor.release();
-    HashedNames hashed;
-    const auto next = [&] {
-      errno = 0;  // by which an error is told from the end
-      return ::readdir(stream.get());
-    };
-    while (const dirent* entry = next()) {
-      if (visitor.stopped()) return;
-      const std::string name = entry->d_name;
-      if (name.starts_with('.')) {
-        if (const std::optional<int> maker = maker_of_temporary(name)) visitor.temporary(*directory, name, *maker);
-        if (const std::optional<std::string> source = source_of_aside(name)) visitor.aside(directory, *source, path);
-        continue;
-      }
-      unsigned char type = entry->d_type;
-      struct stat status {};
-      const SourceKind kind = type == DT_DIR ? SourceKind::other : kind_of(name);
-      if (type == DT_UNKNOWN || (type == DT_REG && kind != SourceKind::other)) {
-        if (::fstatat(directory->descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        type = S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_LNK;
-      }
-      if (type == DT_DIR) {
-        directories.push_back(name);
-      } else if (type == DT_REG && kind != SourceKind::other && status.st_size > 0 &&
-                 (kind != SourceKind::hashed || hashed.contains(*directory, path, name, visitor))) {
-        const FileState state = FileState::of(status);
-        const double modified =
-            static_cast<double>(state.modified) + static_cast<double>(state.modified_nanoseconds) * 1e-9;
-        visitor.file({directory, name, kind, state}, joined(path, name), modified);
-      }
+  HashedNames hashed;
+  int error = 0;
+  for (auto& [name, type] : entries_of(*directory, visitor, error)) {
+    if (visitor.stopped()) return;
+    if (name.starts_with('.')) {
+      if (const std::optional<int> maker = maker_of_temporary(name)) visitor.temporary(*directory, name, *maker);
+      if (const std::optional<std::string> source = source_of_aside(name)) visitor.aside(directory, *source, path);
+      continue;
     }
-    if (errno != 0) tell(visitor, directory->path(), path, errno);
+    struct stat status {};
+    const SourceKind kind = type == DT_DIR ? SourceKind::other : kind_of(name);
+    if (type == DT_UNKNOWN || (type == DT_REG && kind != SourceKind::other)) {
+      if (::fstatat(directory->descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      type = S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_LNK;
+    }
+    if (type == DT_DIR) {
+      directories.push_back(name);
+    } else if (type == DT_REG && kind != SourceKind::other && status.st_size > 0 &&
+               (kind != SourceKind::hashed || hashed.contains(*directory, path, name, visitor))) {
+      const FileState state = FileState::of(status);
+      const double modified =
+          static_cast<double>(state.modified) + static_cast<double>(state.modified_nanoseconds) * 1e-9;
+      visitor.file({directory, name, kind, state}, joined(path, name), modified);
+    }
   }
+  if (error != 0) tell(visitor, directory->path(), path, error);
   if (!below) return;
   if (depth == deepest) return visitor.problem(directory->path() + " lies too deep to be looked into.");
   for (const std::string& name : directories) {
