@@ -253,7 +253,7 @@ TEST_F(Torch, WarningsOfTheFrameworkAreNotShown) {
 
 TEST_F(Torch, AHangIsEndedWithItsWorker) {
   const Finished finished =
-      run_faulty(scratch_, "hang", {"--task-timeout", "3s", "--retries", "0", "--only", "Functional.relu.0,Torch.*"});
+      run_faulty(scratch_, "hang", {"--task-timeout", "3s", "--retries", "1", "--only", "Functional.relu.0,Torch.*"});
   ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
   expect_only_relu_skipped(scratch_, "no result within 3 s");
 }
