@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/numeric/special_functions.h"
+#include "runner/results/counts.h"
 #include "tests/runner/check/rounding_device.h"
 
 namespace msrun::testing {
