@@ -168,7 +168,7 @@ void measure_cosine(const FloatPair& pair, std::size_t count, bool raw, AttMeasu
 double rounded(DType dtype, double value) {
   if (dtype == DType::float64) return value;
   const auto single = static_cast<float>(value);
-  return static_cast<double>(dtype == DType::float16 ? to_float(to_half(single)) : single);
+  return static_cast<double>(dtype == DType::float16 ? as_half(single) : single);
 }
 
 // Operations of the wider dtype: those of float32 and float64 round once, those of float16 are float32's, rounded.

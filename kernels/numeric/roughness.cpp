@@ -18,7 +18,7 @@ Tensor off_by_places(const Tensor& tensor, std::uint32_t seed) {
   if (tensor.dtype() != DType::float32 && tensor.dtype() != DType::float64) return tensor;
   return map(tensor.dtype(), tensor, [seed](auto x) {
     if constexpr (std::is_floating_point_v<decltype(x)>) {
-      return std::isfinite(x) ? a_place_beside(x, seed) : x;
+      return a_place_beside(x, seed);
     } else {
       return x;
     }

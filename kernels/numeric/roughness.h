@@ -29,18 +29,29 @@ std::uint32_t roughness();
 
 // A random number for a value, made of its bits and a seed.
 template <class T>
-std::uint64_t word_of(T value, std::uint32_t seed) {
+std::uint32_t word_of(T value, std::uint32_t seed) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  return (std::uint64_t{std::bit_cast<Bits>(value)} ^ seed) * 0x9e3779b97f4a7c15U >> 33;
+  return static_cast<std::uint32_t>((std::uint64_t{std::bit_cast<Bits>(value)} ^ seed) * 0x9e3779b97f4a7c15U >> 33);
+}
+
+// A number one place up or down; zero, infinities and NaN as they are. Branch-free, so that loops vectorise.
+template <class T>
+T next_to(T value, bool up, bool down) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  // The bits of a larger magnitude are a larger integer.
+  const bool grows = std::signbit(value) ? down : up;
+  const bool shrinks = std::signbit(value) ? up : down;
+  const T magnitude = std::abs(value);
+  const bool moves = magnitude > 0 && magnitude <= std::numeric_limits<T>::max();
+  const Bits step = static_cast<Bits>(grows) - static_cast<Bits>(shrinks);
+  return std::bit_cast<T>(std::bit_cast<Bits>(value) + (moves ? step : Bits{0}));
 }
 
 // A value one place up, one down, or as it is, as its bits and a seed that is not 0 have it.
 template <class T>
 T off_by_a_place(T value, std::uint32_t seed) {
-  const std::uint64_t third = word_of(value, seed) % 3;
-  if (third == 0) return value;
-  const T infinity = std::numeric_limits<T>::infinity();
-  return std::nextafter(value, third == 1 ? infinity : -infinity);
+  const std::uint32_t third = word_of(value, seed) % 3;
+  return next_to(value, third == 1, third == 2);
 }
 
 // The result of a step that devices may round before they go on, or not, as with fused operations: off by a place, but
@@ -57,13 +68,13 @@ T rough_step(T value, std::uint32_t seed) {
 // cases.
 template <class T>
 T a_place_beside(T value, std::uint32_t seed) {
-  const T infinity = std::numeric_limits<T>::infinity();
-  return std::nextafter(value, word_of(value, seed) % 2 == 0 ? infinity : -infinity);
+  const bool up = word_of(value, seed) % 2 == 0;
+  return next_to(value, up, !up);
 }
 
-// Every finite element of a float32 or float64 tensor a place up or down, by a seed; other tensors, and all with seed
-// 0, as they are. Where terms cancel whatever they are, such as those of the gradient of a normalised single element,
-// this is what shows how large they are.
+// Every finite element of a float32 or float64 tensor that is not zero a place up or down, by a seed; other tensors,
+// and all with seed 0, as they are. Where terms cancel whatever they are, such as those of the gradient of a normalised
+// single element, this is what shows how large they are.
 Tensor off_by_places(const Tensor& tensor, std::uint32_t seed);
 
 }  // namespace msrun

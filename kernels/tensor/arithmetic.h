@@ -87,9 +87,9 @@ inline float truncated_to_float(double value) {
 template <Accumulator A>
 float accumulate(float total, float value) {
   if constexpr (A == Accumulator::float16) {
-    return to_float(to_half(total + value));
+    return as_half(total + value);
   } else if constexpr (A == Accumulator::bfloat16) {
-    return to_float(to_bfloat16(total + value));
+    return as_bfloat16(total + value);
   } else if constexpr (A == Accumulator::truncated_float32) {
     return truncated_to_float(static_cast<double>(total) + static_cast<double>(value));
   } else {
@@ -101,9 +101,9 @@ float accumulate(float total, float value) {
 template <Accumulator A>
 double held(double total) {
   if constexpr (A == Accumulator::float16) {
-    return static_cast<double>(to_float(to_half(static_cast<float>(total))));
+    return static_cast<double>(as_half(static_cast<float>(total)));
   } else if constexpr (A == Accumulator::bfloat16) {
-    return static_cast<double>(to_float(to_bfloat16(static_cast<float>(total))));
+    return static_cast<double>(as_bfloat16(static_cast<float>(total)));
   } else if constexpr (A == Accumulator::truncated_float32) {
     return static_cast<double>(truncated_to_float(total));
   } else {

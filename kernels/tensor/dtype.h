@@ -113,6 +113,27 @@ inline Half to_half(float value) {
   return {static_cast<std::uint16_t>(sign | result)};
 }
 
+// to_float(to_half(value)), without the 16 bits between them.
+inline float as_half(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
+  const std::uint32_t normal = (magnitude + 0xFFFU + ((magnitude >> 13) & 1U)) & ~0x1FFFU;
+  // Below 2^-14 the adder rounds to multiples of 2^-24, the last place of its result.
+  const auto subnormal = std::bit_cast<std::uint32_t>((std::bit_cast<float>(magnitude) + 0.5F) - 0.5F);
+  std::uint32_t result = magnitude < (113U << 23) ? subnormal : normal;
+  result = magnitude >= 0x477FF000U ? 0x7F800000U : result;
+  result = magnitude > 0x7F800000U ? ((magnitude & ~0x1FFFU) | 0x400000U) : result;
+  return std::bit_cast<float>((bits & 0x80000000U) | result);
+}
+
+// to_float(to_bfloat16(value)), without the 16 bits between them.
+inline float as_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) & ~0xFFFFU;
+  const std::uint32_t quiet_nan = (bits & ~0xFFFFU) | 0x400000U;
+  return std::bit_cast<float>((bits & 0x7FFFFFFFU) > 0x7F800000U ? quiet_nan : rounded);
+}
+
 float to_float(Float8E4M3 value);
 float to_float(Float8E5M2 value);
 Float8E4M3 to_float8_e4m3(float value);

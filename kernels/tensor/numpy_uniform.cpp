@@ -23,7 +23,7 @@ double nearest_half(double value) {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(narrow) - (is_above ? 1U : 0U);
     odd = std::bit_cast<float>(bits | 1U);
   }
-  return static_cast<double>(to_float(to_half(odd)));
+  return static_cast<double>(as_half(odd));
 }
 
 // What C's conversion of a double to a 32-bit integer gives on the machines that numpy runs on.

@@ -152,9 +152,9 @@ void line_block(DType dtype, RandomWords& words, const Line<float>& line, float*
     }
   };
   if (dtype == DType::float16) {
-    run([](float value) { return to_float(to_half(value)); });
+    run([](float value) { return as_half(value); });
   } else if (dtype == DType::bfloat16) {
-    run([](float value) { return to_float(to_bfloat16(value)); });
+    run([](float value) { return as_bfloat16(value); });
   } else {
     run([](float value) { return value; });
   }

@@ -70,8 +70,8 @@ Positions positions();
 
 // A float32 number as a half type stores it; for other dtypes the number itself.
 inline float stored_in(DType half, float value) {
-  if (half == DType::bfloat16) return to_float(to_bfloat16(value));
-  return half == DType::float16 ? to_float(to_half(value)) : value;
+  if (half == DType::bfloat16) return as_bfloat16(value);
+  return half == DType::float16 ? as_half(value) : value;
 }
 
 }  // namespace msrun

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/compare/varied_numbers.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/stored_steps.h"
@@ -27,13 +29,6 @@ constexpr double most_elements_of_few = 1.6e7;
 constexpr double cheap_additions = 1e4;
 constexpr double cheap_elements = 1e3;
 
-// 0, 1, -1, 2 and -2 may be flags, of which a little more or less is another thing altogether; where they are numbers,
-// sums of them are exact.
-bool may_be_flag(double value) {
-  const double size = std::abs(value);
-  return size == 0 || size == 1 || size == 2;
-}
-
 // Numbers at which functions may have kinks: those that a call names, or gives as a tensor of one element beside larger
 // ones, as its tensors have them. An element that is one of them, or the negative, has the slope that the function has
 // there; a little more or less may have another.
@@ -52,7 +47,7 @@ class Kinks {
     for (const auto& [name, value] : call.kwargs) for_each_leaf(value, note);
   }
 
-  bool has(double value) const { return std::ranges::find(sizes_, std::abs(value)) != sizes_.end(); }
+  const std::vector<double>& sizes() const { return sizes_; }
 
  private:
   static constexpr std::size_t most = 16;
@@ -60,49 +55,27 @@ class Kinks {
   void add(double number) {
     for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
       const double size = std::abs(Tensor::scalar(dtype, number).item());
-      if (sizes_.size() < most && std::isfinite(size) && !may_be_flag(size) && !has(size)) sizes_.push_back(size);
+      const bool is_known = std::ranges::find(sizes_, size) != sizes_.end();
+      if (sizes_.size() < most && std::isfinite(size) && !may_be_flag(size) && !is_known) sizes_.push_back(size);
     }
   }
 
   std::vector<double> sizes_;
 };
 
-// Whether a change leads over 1 or -1, the ends of many a domain: that of probabilities for one, of which some are next
-// to 1.
-bool crosses_one(double value, double changed) { return (std::abs(value) < 1) != (std::abs(changed) < 1); }
-
-// Random words, one for each element of a tensor.
-class Words {
- public:
-  explicit Words(RandomWords& source) : source_(source) {}
-  std::uint32_t next() {
-    const std::size_t at = used_++ % words_.size();
-    if (at == 0) source_.fill(words_);
-    return words_[at];
-  }
-
- private:
-  RandomWords& source_;
-  std::size_t used_ = 0;
-  std::array<std::uint32_t, 64> words_{};
-};
+// Random words are drawn so many at a time.
+constexpr std::size_t words_at_once = 64;
 
 // Every element times 1 + change or 1 - change, by the bits of the words from the lowest on, or the other way round.
 Tensor change_signs(const Tensor& tensor, const Kinks& kinks, RandomWords& source, bool opposite) {
-  constexpr std::int64_t bits_of_word = 32;
   const double change = Variations::input_change(tensor.dtype());
   const std::array<double, 2> factors{opposite ? 1 + change : 1 - change, opposite ? 1 - change : 1 + change};
-  Words words(source);
-  return changed_blocks(tensor, [&](double* values, std::int64_t count, std::int64_t) {
-    for (std::int64_t first = 0; first < count; first += bits_of_word) {
-      const std::uint32_t bits = words.next();
-      for (std::int64_t i = first; i < std::min(count, first + bits_of_word); ++i) {
-        const bool stays = may_be_flag(values[i]) || kinks.has(values[i]);
-        const std::size_t chosen = bits >> (i - first) & 1U;
-        const double changed = values[i] * factors[chosen];
-        if (!stays) values[i] = crosses_one(values[i], changed) ? values[i] * factors[1 - chosen] : changed;
-      }
-    }
+  std::array<std::uint32_t, words_at_once> words{};
+  return changed_blocks(tensor, [&](double* values, std::int64_t count, std::int64_t first) {
+    constexpr std::int64_t bits_of_word = 32;
+    const std::size_t at = static_cast<std::size_t>(first / bits_of_word) % words.size();
+    if (at == 0) source.fill(words);
+    move_by_signs({values, static_cast<std::size_t>(count)}, words.data() + at, factors, kinks.sizes());
   });
 }
 
@@ -152,44 +125,27 @@ class Changes {
   std::vector<std::pair<Tensor, Tensor>> known_;
 };
 
-// By how much a magnitude is moved, as a share of the largest change in [-1, 1): drawn from its bits and a key, so that
-// it is the same wherever the magnitude stands.
-class SharesOfMagnitudes {
- public:
-  explicit SharesOfMagnitudes(RandomWords& source) {
-    std::array<std::uint32_t, 2> words{};
-    source.fill(words);
-    key_ = std::uint64_t{words[0]} << 32 | words[1];
-  }
-
-  double of(double value) const {
-    // The last steps of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators"), with the
-    // multipliers of its reference implementation.
-    std::uint64_t bits = std::bit_cast<std::uint64_t>(std::abs(value)) + key_;
-    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9;
-    bits = (bits ^ bits >> 27) * 0x94d049bb133111eb;
-    bits ^= bits >> 31;
-    return static_cast<double>(bits >> 11) * 0x1p-52 - 1;
-  }
-
- private:
-  std::uint64_t key_ = 0;
-};
-
 // Every element some places up or down. Narrow dtypes have few numbers, so that one place is a large change; in wide
 // ones the changes are large enough for errors of rounding to be independent of each other.
 //
-// By shares of magnitudes, if there are any, equal ones move alike: where elements of one row are equal, what is left
+// By shares of magnitudes, if they have a key, equal ones move alike: where elements of one row are equal, what is left
 // of their difference is rounding alone, and far smaller than any other. Otherwise each moves by a word of its own.
-Tensor move_nearby(const Tensor& tensor, RandomWords& source, const SharesOfMagnitudes* shares) {
+Tensor move_nearby(const Tensor& tensor, RandomWords& source, std::optional<std::uint64_t> key_of_magnitudes) {
   const DType dtype = tensor.dtype();
   const double change = is_half(dtype) ? 0x1p-6 : is_float8(dtype) ? 0x1p-2 : 0x1p-10;
-  Words words(source);
-  return changed_elements(tensor, [&](double value, std::int64_t) {
-    const double share = shares != nullptr ? shares->of(value) : static_cast<double>(words.next()) * 0x1p-31 - 1;
-    if (may_be_flag(value) || !std::isfinite(value)) return value;
-    const double moved = value * (1 + change * share);
-    return crosses_one(value, moved) ? value * (1 - change * share) : moved;
+  std::vector<std::uint32_t> words;
+  std::vector<double> shares;
+  return changed_blocks(tensor, [&](double* data, std::int64_t count, std::int64_t) {
+    const std::span values(data, static_cast<std::size_t>(count));
+    shares.resize(values.size());
+    if (key_of_magnitudes) {
+      shares_of_magnitudes(values, *key_of_magnitudes, shares.data());
+    } else {
+      words.resize((values.size() + words_at_once - 1) / words_at_once * words_at_once);
+      source.fill(words);
+      for (std::size_t i = 0; i < values.size(); ++i) shares[i] = static_cast<double>(words[i]) * 0x1p-31 - 1;
+    }
+    move_by_shares(values, change, shares.data());
   });
 }
 
@@ -382,15 +338,19 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
     while (results.size() < samples) {
       const auto sample = static_cast<std::uint32_t>(results.size());
       Philox words(random_key(0, call_.name, "nearby." + std::to_string(sample)));
-      std::optional<SharesOfMagnitudes> shares;
-      if (sample % 2 == 1) shares.emplace(words);
+      std::optional<std::uint64_t> key_of_magnitudes;
+      if (sample % 2 == 1) {
+        std::array<std::uint32_t, 2> halves{};
+        words.fill(halves);
+        key_of_magnitudes = std::uint64_t{halves[0]} << 32 | halves[1];
+      }
       MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
         if (!is_floating_or_complex(tensor.dtype())) return tensor;
         return number_by_number(tensor, [&](const Tensor& numbers) {
           // Of float64, whose benchmark is computed in the same arithmetic, all noise is that of rough functions, whose
           // errors each sample draws anew: its numbers may stay where they are, however near to the end of a domain.
           if (how.rough && !how.in_float32 && numbers.dtype() == DType::float64) return numbers;
-          return move_nearby(how.in_float32 ? numbers.to(DType::float32) : numbers, words, shares ? &*shares : nullptr);
+          return move_nearby(how.in_float32 ? numbers.to(DType::float32) : numbers, words, key_of_magnitudes);
         });
       });
       // float32 stands for another dtype: no operand is rounded to HF32, and no benchmark left in float32.

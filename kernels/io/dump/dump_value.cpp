@@ -209,7 +209,7 @@ Value real(const JsonNode& value, const Where& where, Kind kind) {
   if (!value.is_number()) return malformed(where, "a number");
   const double number = value.number();
   if (kind == Kind::numpy_float) return static_cast<double>(static_cast<float>(number));
-  if (kind == Kind::numpy_half) return static_cast<double>(to_float(to_half(static_cast<float>(number))));
+  if (kind == Kind::numpy_half) return static_cast<double>(as_half(static_cast<float>(number)));
   return number;
 }
 

@@ -62,10 +62,9 @@ void backward_row(const T* y, const T* g, T* result, std::int64_t count, Form fo
                   std::uint32_t seed) {
   if (form == Form::plain && seed != 0) {
     // Kernels may store the products of both, which cancel with the sum of all of them.
-    const auto smallest = static_cast<T>(smallest_stored());
-    for (std::int64_t i = 0; i < count; ++i) {
-      const T product = rough_step(g[i] * y[i], seed);
-      result[i] = smallest > 0 ? std::nearbyint(product / smallest) * smallest : product;
+    for (std::int64_t i = 0; i < count; ++i) result[i] = off_by_a_place(g[i] * y[i], seed);
+    if (const auto smallest = static_cast<T>(smallest_stored()); smallest > 0) {
+      for (std::int64_t i = 0; i < count; ++i) result[i] = std::nearbyint(result[i] / smallest) * smallest;
     }
     const T total = row_sum<T>(count, summation, [result](std::int64_t i) { return result[i]; });
     for (std::int64_t i = 0; i < count; ++i) result[i] -= y[i] * total;

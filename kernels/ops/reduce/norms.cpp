@@ -59,7 +59,7 @@ Value plain_norm(const Bound& args) {
 template <class T>
 std::optional<T> quotient_of_stored_powers(T size, T norm, T g, double p, const PowersOfNorm& powers, bool rough) {
   const auto in_float16 = [rough, stored = StoredFactor(DType::float16)](T value) {
-    return rough ? static_cast<T>(to_float(to_half(static_cast<float>(value)))) : stored(value);
+    return rough ? static_cast<T>(as_half(static_cast<float>(value))) : stored(value);
   };
   const T exact = std::pow(size, static_cast<T>(p - 1));
   const T element = in_float16(exact);

@@ -1,0 +1,66 @@
+#include "kernels/compare/varied_numbers.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace msrun {
+namespace {
+
+constexpr std::size_t together = 32;
+
+// Probabilities, for one, are at most 1, and some are next to it.
+bool crosses_one(double value, double changed) { return (std::abs(value) < 1) != (std::abs(changed) < 1); }
+
+}  // namespace
+
+// Without branches, as everything below, so that loops vectorise.
+bool may_be_flag(double value) {
+  const double size = std::abs(value);
+  return (size == 0) | (size == 1) | (size == 2);
+}
+
+void shares_of_magnitudes(std::span<const double> values, std::uint64_t key, double* shares) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    // The last steps of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators"), with the
+    // multipliers of its reference implementation.
+    std::uint64_t bits = std::bit_cast<std::uint64_t>(std::abs(values[i])) + key;
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ bits >> 27) * 0x94d049bb133111eb;
+    bits ^= bits >> 31;
+    shares[i] = static_cast<double>(static_cast<std::int64_t>(bits >> 11)) * 0x1p-52 - 1;
+  }
+}
+
+void move_by_shares(std::span<double> values, double change, const double* shares) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double value = values[i];
+    const double up = value * (1 + change * shares[i]);
+    const double down = value * (1 - change * shares[i]);
+    const double moved = crosses_one(value, up) ? down : up;
+    const bool stays = may_be_flag(value) | !std::isfinite(value);
+    values[i] = stays ? value : moved;
+  }
+}
+
+void move_by_signs(std::span<double> values, const std::uint32_t* words, const std::array<double, 2>& factors,
+                   std::span<const double> kept) {
+  for (std::size_t first = 0; first < values.size(); first += together) {
+    const std::size_t count = std::min(together, values.size() - first);
+    const std::uint32_t bits = words[first / together];
+    std::array<bool, together> stays{};
+    for (const double size : kept) {
+      for (std::size_t i = 0; i < count; ++i) stays[i] = stays[i] | (std::abs(values[first + i]) == size);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const double value = values[first + i];
+      const bool second = (bits >> i & 1U) != 0;
+      const double moved = value * (second ? factors[1] : factors[0]);
+      const double other = value * (second ? factors[0] : factors[1]);
+      const bool remains = stays[i] | may_be_flag(value);
+      values[first + i] = remains ? value : crosses_one(value, moved) ? other : moved;
+    }
+  }
+}
+
+}  // namespace msrun
