@@ -6,17 +6,29 @@
 namespace msrun {
 namespace {
 
+// The names of settings that let a device round operands: a flag, and what the name of a precision has replaced it with
+// in newer versions.
+struct Names {
+  std::string_view flag;
+  std::string_view precision = {};
+};
+
 struct Setting {
   std::string_view kind;
-  std::string_view products;
-  std::string_view convolutions;
+  Names products;
+  Names convolutions;
+  std::string_view lowest;  // the precision that lets it round
   OperandRounding rounding;
 };
 
 // By the names that the workers give them (msrun_torch_worker/devices.py).
 constexpr std::array settings_of_kinds{
-    Setting{"cuda", "cuda.matmul.allow_tf32", "cudnn.allow_tf32", OperandRounding::truncated_tf32},
-    Setting{"npu", "matmul.allow_hf32", "conv.allow_hf32", OperandRounding::hf32},
+    Setting{"cuda",
+            {"cuda.matmul.allow_tf32", "cuda.matmul.fp32_precision"},
+            {"cudnn.allow_tf32", "cudnn.conv.fp32_precision"},
+            "tf32",
+            OperandRounding::truncated_tf32},
+    Setting{"npu", {"matmul.allow_hf32"}, {"conv.allow_hf32"}, {}, OperandRounding::hf32},
 };
 
 }  // namespace
@@ -30,8 +42,9 @@ Operands operands_by_settings(std::string_view kind, const std::vector<std::pair
   if (known == settings_of_kinds.end()) return {};
   // NVIDIA's libraries heed this variable whatever the framework says.
   const bool forbidden = value("NVIDIA_TF32_OVERRIDE") == "0";
-  const auto rounding = [&](std::string_view name) {
-    return value(name) == "true" && !forbidden ? known->rounding : OperandRounding::none;
+  const auto rounding = [&](const Names& names) {
+    const bool is_low = !names.precision.empty() && value(names.precision) == known->lowest;
+    return (value(names.flag) == "true" || is_low) && !forbidden ? known->rounding : OperandRounding::none;
   };
   return {.products = rounding(known->products), .convolutions = rounding(known->convolutions)};
 }

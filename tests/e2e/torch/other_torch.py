@@ -4,13 +4,15 @@ import mmap
 import os
 import sys
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(sys.argv.pop(1)))
 
 import torch  # noqa: E402
 
-from msrun_torch_worker import calls, removed, tensors  # noqa: E402
+from msrun_torch_worker import calls, devices, removed, tensors  # noqa: E402
 
 
 class Elsewhere:
@@ -77,6 +79,51 @@ class Errors(unittest.TestCase):
 
     def test_decides_by_all_of_it_what_went_wrong(self):
         self.assertEqual(calls._failures.status_of(RuntimeError("failed\nCUDA error: illegal memory access")), "lost")
+
+
+class Refusing:
+    """Settings of torch 2.9 and later whose older and newer names were mixed: reading an older one is an error."""
+
+    def __init__(self, **settings):
+        self.__dict__.update(settings)
+
+    @property
+    def allow_tf32(self):
+        raise RuntimeError("the legacy and new APIs have been mixed")
+
+
+class Settings(unittest.TestCase):
+    """Those of a GPU that change results."""
+
+    def told(self, matmul, cudnn):
+        with mock.patch.object(torch.backends.cuda, "matmul", matmul), mock.patch.object(torch.backends, "cudnn", cudnn):
+            return devices.Cuda("cuda", 0).settings()
+
+    def test_are_those_of_the_version(self):
+        matmul = types.SimpleNamespace(allow_tf32=True, allow_fp16_accumulation=False)
+        told = self.told(matmul, types.SimpleNamespace(allow_tf32=False, benchmark=False))
+        self.assertIs(told["cuda.matmul.allow_tf32"], True)
+        self.assertIs(told["cudnn.allow_tf32"], False)
+        self.assertIs(told["cudnn.benchmark"], False)
+        self.assertIn("float32_matmul_precision", told)
+        for absent in ("cudnn.deterministic", "cuda.matmul.fp32_precision", "cuda.matmul.allow_fp16_accumulation"):
+            self.assertNotIn(absent, told)
+
+    def test_name_what_is_on_beyond_them(self):
+        told = self.told(types.SimpleNamespace(allow_tf32=False, allow_fp16_accumulation=True), types.SimpleNamespace())
+        self.assertIs(told["cuda.matmul.allow_fp16_accumulation"], True)
+
+    def test_are_the_newer_ones_where_torch_refuses_to_tell_the_older(self):
+        cudnn = Refusing(conv=types.SimpleNamespace(fp32_precision="tf32"),
+                         rnn=types.SimpleNamespace(fp32_precision="ieee"))
+        refusal = mock.patch.object(torch, "get_float32_matmul_precision", side_effect=RuntimeError("mixed"))
+        with refusal:
+            told = self.told(Refusing(fp32_precision="ieee"), cudnn)
+        self.assertEqual(told["cuda.matmul.fp32_precision"], "ieee")
+        self.assertEqual(told["cudnn.conv.fp32_precision"], "tf32")
+        self.assertEqual(told["cudnn.rnn.fp32_precision"], "ieee")
+        for absent in ("cudnn.allow_tf32", "cuda.matmul.allow_tf32", "float32_matmul_precision"):
+            self.assertNotIn(absent, told)
 
 
 class Removed(unittest.TestCase):

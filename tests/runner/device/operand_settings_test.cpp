@@ -15,6 +15,15 @@ TEST(OperandSettings, AreThoseOfTheDevice) {
   EXPECT_EQ(operands_by_settings("cuda", {}), Operands{});
 }
 
+// Newer versions of torch name a precision.
+TEST(OperandSettings, AreThoseOfNewerNames) {
+  const Operands gpu =
+      operands_by_settings("cuda", {{"cudnn.conv.fp32_precision", "ieee"}, {"cuda.matmul.fp32_precision", "tf32"}});
+  EXPECT_EQ(gpu, (Operands{.products = OperandRounding::truncated_tf32}));
+  EXPECT_EQ(operands_by_settings("cuda", {{"cudnn.conv.fp32_precision", "none"}}), Operands{});
+  EXPECT_EQ(operands_by_settings("npu", {{"cuda.matmul.fp32_precision", "tf32"}}), Operands{});
+}
+
 TEST(OperandSettings, HeedTheVariableThatForbidsTf32) {
   EXPECT_EQ(operands_by_settings("cuda", {{"cudnn.allow_tf32", "true"}, {"NVIDIA_TF32_OVERRIDE", "0"}}), Operands{});
 }

@@ -21,10 +21,20 @@ def _get(root, path):
     return root
 
 
+def _setting(path):
+    """None where this version of torch has no such setting, and where it does not say: since 2.9 it refuses to tell the
+    older settings of float32 precision once a newer one (fp32_precision) was set that contradicts them."""
+    try:
+        return _get(torch, path)
+    except (AttributeError, AssertionError, RuntimeError):
+        return None
+
+
 def _common_settings():
     settings = {"deterministic_algorithms": torch.are_deterministic_algorithms_enabled()}
     if hasattr(torch, "get_float32_matmul_precision"):
-        settings["float32_matmul_precision"] = torch.get_float32_matmul_precision()
+        with contextlib.suppress(RuntimeError):  # as in _setting()
+            settings["float32_matmul_precision"] = torch.get_float32_matmul_precision()
     return settings
 
 
@@ -112,6 +122,13 @@ class Cuda(Device):
     _SETTINGS = ("backends.cudnn.allow_tf32", "backends.cudnn.benchmark", "backends.cudnn.deterministic",
                  "backends.cuda.matmul.allow_tf32", "backends.cuda.matmul.allow_fp16_reduced_precision_reduction",
                  "backends.cuda.matmul.allow_bf16_reduced_precision_reduction")
+    # What says the same where torch does not tell those.
+    _NEWER_SETTINGS = {
+        "backends.cudnn.allow_tf32": ("backends.cudnn.conv.fp32_precision", "backends.cudnn.rnn.fp32_precision"),
+        "backends.cuda.matmul.allow_tf32": ("backends.cuda.matmul.fp32_precision",),
+    }
+    # Told where they are on, as none is unless somebody asks for it, so that runs of before they were known go on.
+    _SETTINGS_IF_ON = ("backends.cuda.matmul.allow_fp16_accumulation",)
     _ENVIRONMENT = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING",
                     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE")
 
@@ -143,13 +160,12 @@ class Cuda(Device):
 
     def settings(self):
         settings = _common_settings()
-        for path in self._SETTINGS:
-            try:
-                value = _get(torch, path)
-            except (AttributeError, AssertionError):  # of this version
-                value = None
-            if value is not None:
-                settings[path[len("backends."):]] = value
+        told = {path: _setting(path) for path in self._SETTINGS}
+        for path, newer in self._NEWER_SETTINGS.items():
+            if told[path] is None:
+                told.update({other: _setting(other) for other in newer})
+        told.update({path: True for path in self._SETTINGS_IF_ON if _setting(path)})
+        settings.update({path[len("backends."):]: value for path, value in told.items() if value is not None})
         settings.update(host.environment(self._ENVIRONMENT))
         return settings
 
