@@ -81,8 +81,8 @@ TEST_F(SampledRun, NeverPassesWhatTheWholeBenchmarkAccuses) {
   for (const std::string recording : {"llama_fp32", "llama_bf16", "unet_fp32"}) {
     ++turn;
     for (const SimFaultKind& kind : sim_fault_kinds()) {
-      // Each kind with two of the recordings.
-      if (kind.kind >= SimFault::Kind::slow || ++turn % 3 == 0) continue;
+      // Each kind with one of the recordings.
+      if (kind.kind >= SimFault::Kind::slow || ++turn % 3 != 0) continue;
       const std::string parameter = kind.kind == SimFault::Kind::scaled            ? "=1.001"
                                     : kind.kind == SimFault::Kind::wrong_core      ? "=3/8"
                                     : kind.kind == SimFault::Kind::wrong_on_device ? "=0"
@@ -98,7 +98,7 @@ TEST_F(SampledRun, NeverPassesWhatTheWholeBenchmarkAccuses) {
       }
     }
   }
-  EXPECT_GT(accused, 80U);
+  EXPECT_GT(accused, 40U);
 }
 
 TEST_F(SampledRun, ThreadsChangeNothing) {
