@@ -45,21 +45,27 @@ void move_by_shares(std::span<double> values, double change, const double* share
 
 void move_by_signs(std::span<double> values, const std::uint32_t* words, const std::array<double, 2>& factors,
                    std::span<const double> kept) {
-  for (std::size_t first = 0; first < values.size(); first += together) {
-    const std::size_t count = std::min(together, values.size() - first);
-    const std::uint32_t bits = words[first / together];
-    std::array<bool, together> stays{};
+  const auto [first, second] = factors;
+  for (std::size_t begin = 0; begin < values.size(); begin += together) {
+    const std::size_t count = std::min(together, values.size() - begin);
+    const std::uint64_t bits = words[begin / together];
+    // As many each time, and flags as wide as numbers: so the compiler makes vector loops of these.
+    std::array<double, together> numbers{};
+    std::array<std::uint64_t, together> stays{};
+    std::copy_n(values.data() + begin, count, numbers.data());
+    for (std::size_t i = 0; i < together; ++i) stays[i] = may_be_flag(numbers[i]) ? 1 : 0;
     for (const double size : kept) {
-      for (std::size_t i = 0; i < count; ++i) stays[i] = stays[i] | (std::abs(values[first + i]) == size);
+      for (std::size_t i = 0; i < together; ++i) stays[i] |= std::abs(numbers[i]) == size ? 1 : 0;
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      const double value = values[first + i];
-      const bool second = (bits >> i & 1U) != 0;
-      const double moved = value * (second ? factors[1] : factors[0]);
-      const double other = value * (second ? factors[0] : factors[1]);
-      const bool remains = stays[i] | may_be_flag(value);
-      values[first + i] = remains ? value : crosses_one(value, moved) ? other : moved;
+    for (std::size_t i = 0; i < together; ++i) {
+      const bool turned = (bits >> i & 1U) != 0;
+      const double value = numbers[i];
+      const double moved = value * (turned ? second : first);
+      const double other = value * (turned ? first : second);
+      const double within = crosses_one(value, moved) ? other : moved;
+      numbers[i] = stays[i] != 0 ? value : within;
     }
+    std::copy_n(numbers.data(), count, values.data() + begin);
   }
 }
 
