@@ -19,6 +19,54 @@ constexpr double slack_of_probability = 0x1p-11;
 // The logarithm of the chance at which a share is no chance any more: that of six standard deviations.
 constexpr double least_log_chance = 20.7;
 
+// Bernstein's bound, which holds for few draws and for rare ones as well: whether chance leads so far from what is to
+// be expected of a sum of independent draws, of that variance together.
+bool is_chance(double distance, double variance) {
+  return distance <= 0 || distance * distance <= 2 * least_log_chance * (variance + distance / 3);
+}
+
+// How far apart decisions may lie that a generator has made of one number: along an axis, and by the powers of two by
+// which kernels divide what is in memory, or its rows.
+std::vector<std::int64_t> distances(const Dims& shape) {
+  const std::int64_t count = element_count(shape);
+  std::vector<std::int64_t> result;
+  const auto add_powers = [&](std::int64_t unit) {
+    for (std::int64_t power = unit; power < count; power *= 2) result.push_back(power);
+  };
+  add_powers(1);
+  if (count > 0 && !shape.empty()) add_powers(shape.back());
+  std::int64_t stride = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    stride *= shape[axis];
+    if (stride < count) result.push_back(stride);
+  }
+  std::ranges::sort(result);
+  result.erase(std::ranges::unique(result).begin(), result.end());
+  return result;
+}
+
+struct Pairs {
+  std::int64_t known = 0;
+  std::int64_t alike = 0;
+};
+
+// Decisions that lie so far apart, each of them in one pair at most, so that pairs are independent.
+Pairs pairs_at(const std::vector<Fate>& fates, std::int64_t distance) {
+  const auto end = std::ssize(fates) - distance;
+  Pairs pairs;
+  for (std::int64_t first = 0; first < end; first += 2 * distance) {
+    const std::int64_t last = std::min(first + distance, end);
+    for (std::int64_t i = first; i < last; ++i) {
+      const Fate a = fates[static_cast<std::size_t>(i)];
+      const Fate b = fates[static_cast<std::size_t>(i + distance)];
+      const bool known = (a != Fate::unknown) & (b != Fate::unknown);
+      pairs.known += known ? 1 : 0;
+      pairs.alike += known & (a == b) ? 1 : 0;
+    }
+  }
+  return pairs;
+}
+
 std::string number_text(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.6g", value);
@@ -92,11 +140,29 @@ std::string unlikely_share(const std::vector<Fate>& fates, double probability) {
   const double dropped = count_of(Fate::dropped);
   const double known = dropped + count_of(Fate::kept);
   const double distance = std::abs(dropped - probability * known) - slack_of_probability * known;
-  const double variance = known * probability * (1 - probability);
-  // Bernstein's bound, which holds for few draws and for rare ones as well.
-  if (distance <= 0 || distance * distance <= 2 * least_log_chance * (variance + distance / 3)) return {};
+  if (is_chance(distance, known * probability * (1 - probability))) return {};
   return "Chance does not drop " + number_text(dropped) + " of " + number_text(known) + " with probability " +
          number_text(probability) + ".";
+}
+
+std::string unlikely_pattern(const std::vector<Fate>& fates, const Dropping& draws) {
+  const double p = draws.probability;
+  const double agreeing = p * p + (1 - p) * (1 - p);
+  std::string text;
+  double worst = 0;
+  for (const std::int64_t apart : distances(draws.shape)) {
+    const Pairs pairs = pairs_at(fates, apart);
+    const auto known = static_cast<double>(pairs.known);
+    const auto alike = static_cast<double>(pairs.alike);
+    const double off = std::abs(alike - agreeing * known);
+    // A probability that is a little off changes this by twice as much at most.
+    const double distance = off - 2 * slack_of_probability * known;
+    if (is_chance(distance, known * agreeing * (1 - agreeing)) || off / known <= worst) continue;
+    worst = off / known;
+    text = "Chance does not decide alike for " + number_text(alike) + " of " + number_text(known) + " pairs that lie " +
+           std::to_string(apart) + " apart, with probability " + number_text(p) + ".";
+  }
+  return text;
 }
 
 DropoutFinding judge_dropout(const DropoutRule& rule, const Tensor& device) {

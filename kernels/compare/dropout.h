@@ -35,6 +35,10 @@ DropoutFinding judge_dropout(const DropoutRule& rule, const Tensor& device);
 // How many decisions two results of one dropout, its output and its gradient, disagree on.
 std::int64_t contrary_fates(const std::vector<Fate>& a, const std::vector<Fate>& b);
 
+// Whether decisions that lie some distance apart, a row or a block of memory, are alike as often as those of
+// independent draws; a sentence if not. There are as many fates as the shape of the draws has elements.
+std::string unlikely_pattern(const std::vector<Fate>& fates, const Dropping& draws);
+
 // Whether so many of the decisions whose fate is known are what chance makes of the probability; a sentence if not.
 std::string unlikely_share(const std::vector<Fate>& fates, double probability);
 

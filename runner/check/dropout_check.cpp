@@ -26,6 +26,11 @@ std::optional<DropoutRule> rule_of(const Value& kept, const Value& dropped, cons
   return DropoutRule{*if_kept, *if_dropped, draws};
 }
 
+std::string unlikely_chance(const std::vector<Fate>& fates, const Dropping& draws) {
+  std::string text = unlikely_share(fates, draws.probability);
+  return text.empty() ? unlikely_pattern(fates, draws) : text;
+}
+
 }  // namespace
 
 DropoutCheck::DropoutCheck(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark)
@@ -52,7 +57,7 @@ DropoutCheck::Verdict DropoutCheck::of_output(const Value& device) {
   DropoutFinding found = judge_dropout(*rule, *output);
   fates_ = std::move(found.fates);
   if (!found.text.empty() || !draws_) return {true, found.text};
-  return {true, unlikely_share(fates_, draws_->probability)};
+  return {true, unlikely_chance(fates_, *draws_)};
 }
 
 DropoutCheck::Verdict DropoutCheck::of_gradients(const List& device) {
@@ -71,7 +76,7 @@ DropoutCheck::Verdict DropoutCheck::of_gradients(const List& device) {
     return {true, "The gradient is dropped where the output is not, or kept where it is not: at " +
                       std::to_string(contrary) + " of " + std::to_string(found.fates.size()) + " places."};
   }
-  return {true, unlikely_share(found.fates, draws_->probability)};
+  return {true, unlikely_chance(found.fates, *draws_)};
 }
 
 }  // namespace msrun

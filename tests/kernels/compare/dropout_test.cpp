@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <vector>
+
+#include "kernels/tensor/random.h"
 
 namespace msrun::testing {
 namespace {
@@ -98,6 +102,56 @@ TEST(Dropout, SharesAreThoseOfChance) {
   // Of rare draws one is no wonder.
   EXPECT_EQ(share(1, 100, 1e-6), "");
   EXPECT_NE(share(0, 1000, 0.1), "");
+}
+
+// Decisions as a generator makes them of one word for each number that `number` gives.
+template <class Number>
+std::vector<Fate> drawn(std::int64_t count, double probability, const Number& number) {
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(count));
+  Philox(7).fill(words);
+  std::vector<Fate> fates;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double word = words[static_cast<std::size_t>(number(i))];
+    fates.push_back(word * 0x1p-32 < probability ? Fate::dropped : Fate::kept);
+  }
+  return fates;
+}
+
+TEST(Dropout, IndependentDecisionsHaveNoPattern) {
+  for (const double probability : {0.01, 0.1, 0.3, 0.5, 0.9}) {
+    for (const Dims& shape : {Dims{64, 1090}, Dims{1 << 17}, Dims{3, 5, 7}, Dims{1}, Dims{2, 1, 1024}}) {
+      std::vector<Fate> fates = drawn(element_count(shape), probability, [](std::int64_t i) { return i; });
+      EXPECT_EQ(unlikely_pattern(fates, {probability, shape}), "");
+      for (std::size_t i = 0; i < fates.size(); i += 3) fates[i] = Fate::unknown;
+      EXPECT_EQ(unlikely_pattern(fates, {probability, shape}), "");
+    }
+  }
+}
+
+TEST(Dropout, DecisionsThatAreMadeOfOneNumberAreFound) {
+  const Dims shape{64, 1090};
+  const std::int64_t count = element_count(shape);
+  const auto found = [&](double probability, const auto& number) {
+    return unlikely_pattern(drawn(count, probability, number), {probability, shape});
+  };
+  EXPECT_EQ(found(0.3, [](std::int64_t i) { return i % 1090; }),
+            "Chance does not decide alike for 34880 of 34880 pairs that lie 1090 apart, with probability 0.3.");
+  for (const double probability : {0.1, 0.5}) {
+    EXPECT_NE(found(probability, [](std::int64_t i) { return i / 1090; }), "") << "a row as a whole";
+    EXPECT_NE(found(probability, [](std::int64_t i) { return i / 4; }), "") << "four neighbours";
+    EXPECT_NE(found(probability, [](std::int64_t i) { return i % 2048; }), "") << "the same in every block";
+    EXPECT_NE(found(probability, [&](std::int64_t i) { return i < count / 2 ? i : i - count / 2; }), "") << "halves";
+  }
+  const Dims batches{5, 3, 7, 23};
+  const std::vector<Fate> alike = drawn(element_count(batches), 0.5, [](std::int64_t i) { return i % (3 * 7 * 23); });
+  EXPECT_NE(unlikely_pattern(alike, {0.5, batches}).find("pairs that lie 483 apart"), std::string::npos);
+  // Every other decision the opposite of its neighbour.
+  std::vector<Fate> turns;
+  for (int i = 0; i < 400; ++i) turns.push_back(i % 2 == 0 ? Fate::kept : Fate::dropped);
+  EXPECT_EQ(unlikely_pattern(turns, {0.5, Dims{400}}),
+            "Chance does not decide alike for 0 of 200 pairs that lie 1 apart, with probability 0.5.");
+  // A few say nothing.
+  EXPECT_EQ(unlikely_pattern(std::vector<Fate>(8, Fate::kept), {0.5, Dims{8}}), "");
 }
 
 }  // namespace

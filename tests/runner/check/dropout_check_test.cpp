@@ -8,6 +8,7 @@
 
 #include "runner/results/counts.h"
 #include "runner/results/reason.h"
+#include "tests/runner/check/rounding_device.h"
 #include "tests/runner/check/support.h"
 
 namespace msrun::testing {
@@ -77,6 +78,28 @@ TEST(DropoutCheck, WrongValuesAreFound) {
     CheckOptions compat;
     compat.compare.compat_msprobe = true;
     EXPECT_TRUE(result(planted, DType::float32, one, compat).forward_rows.empty());
+  }
+}
+
+// A generator whose counter starts anew in each row: as many are dropped as chance would drop.
+TEST(DropoutCheck, RowsThatAreDroppedAlikeAreFound) {
+  const Dims shape{40, 50};
+  for (const bool alike : {true, false}) {
+    ApiCall call = call_of("Functional.dropout.0", {shape}, shape, DType::float32);
+    call.args.insert(call.args.end(), {0.5, true});
+    const auto drop = [&](const MaterialisedCall& inputs, DeviceResult& of) {
+      const Tensor drawn = of.output.get<Tensor>()->clone();
+      const auto masked = [&](const Tensor& from) {
+        return changed_elements(from, [&](double value, std::int64_t i) {
+          return drawn.data<float>()[alike ? i % 50 : i] == 0 ? 0.0 : 2 * value;
+        });
+      };
+      of.output = masked(*inputs.args[0].get<Tensor>());
+      of.gradients.front() = masked(*inputs.gradients.front().get<Tensor>());
+    };
+    const ApiResult found = rounding_device::check_on(HalfRounding::nothing, call, {}, drop);
+    EXPECT_EQ(is_suspicious(found), alike) << message_with_reason(found);
+    EXPECT_EQ(message_with_reason(found).find("pairs that lie 50 apart") != std::string::npos, alike);
   }
 }
 
