@@ -171,6 +171,9 @@ struct OperatorTraits {
   // Computed in one step that forms sums in the accumulator and rounds its result once, to nearest, and so are its
   // gradients: at most two floating arguments, because a third, a bias, may be added in a step of its own.
   bool rounds_once = false;
+  // Whose output one kernel of a device forms, with steps that follow each other in float32: bfloat16, which
+  // accelerators store and do not compute in, is rounded to once. Its gradients start from an output that was stored.
+  bool one_kernel = false;
   // These sums are divided by a number, so that for squared inputs they are not the sums of the squares of the terms.
   bool divides_sums = false;
   // Why the backward is never run, as a Message; empty: it is run.

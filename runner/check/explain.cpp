@@ -217,6 +217,17 @@ bool Explainer::never_rounds_on_the_way(const Comparison& comparison, std::size_
          errs_as_no_cpu_does(comparison, row, select, judged);
 }
 
+bool Explainer::is_one_kernel(const Comparison& comparison, std::size_t row) const {
+  if (op_.traits().rounds_once) return true;
+  if (!op_.traits().one_kernel || comparison.of_gradients) return false;
+  // Arguments of another dtype are cast by a kernel before it.
+  bool casts = comparison.pairs[row].device.dtype() != DType::bfloat16;
+  for_each_argument(call_, [&](const Tensor& tensor) {
+    casts = casts || (is_floating(tensor.dtype()) && tensor.dtype() != DType::bfloat16);
+  });
+  return !casts;
+}
+
 bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
                                   std::size_t samples, Judged& judged) {
   const Tensor& bench = comparison.pairs[row].bench;
@@ -231,8 +242,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   Tensor lost = judged.model.lost.defined() ? judged.model.lost.clone() : Tensor();
   Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples, lost);
   const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
-  // One kernel that is no product, as that of a sum, passes nothing on.
-  if (between_kernels && op_.traits().rounds_once && !wide_sums) return false;
+  if (between_kernels && is_one_kernel(comparison, row) && !wide_sums) return false;
   const bool adds_in_half = between_kernels && op_.traits().adds_in_half(comparison.of_gradients);
   SumModel model = judged.model;
   model.nearest = wide_sums && rounds_once_ && !variations_.nearby(by_steps, 1).front().adds_products;

@@ -97,6 +97,9 @@ class Explainer {
   // Whether the device says that it rounds nothing to the row's dtype on the way, or errs as none does that rounds.
   bool never_rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
                                const Judged& judged);
+  // Whether the row is formed by one kernel, which passes nothing on that it would round: that of a sum, or of what its
+  // operator says so of.
+  bool is_one_kernel(const Comparison& comparison, std::size_t row) const;
   // Whether arithmetic that rounds sums, or the result of every step, to the half type of the result errs as much as
   // the device does, which says that it computes so: as the kernels of processors, and operators that are composed of
   // others.

@@ -16,7 +16,7 @@ constexpr double missed_at_most = 16;
 
 bool Explainer::grant_half_steps(const Comparison& comparison, std::size_t row, Judged& judged) const {
   const auto& [bench, device] = comparison.pairs[row];
-  const bool is_one_step = arithmetic_.half_rounding == HalfRounding::between_kernels && op_.traits().rounds_once;
+  const bool is_one_step = arithmetic_.half_rounding == HalfRounding::between_kernels && is_one_kernel(comparison, row);
   if (!is_half(device.dtype()) || arithmetic_.half_rounding == HalfRounding::nothing || is_one_step) return false;
   SumModel model = judged.model;
   model.nearest = false;

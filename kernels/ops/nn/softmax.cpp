@@ -202,7 +202,7 @@ OP("softmax(Tensor input, int dim, dtype? dtype=None)",
 NAMES("softmax",
       "Functional: softmax; Torch: softmax; Tensor: softmax; Mint: softmax; MintFunctional: softmax softmax_ex; "
       "Aten: softmax");
-TRAITS("softmax", .autocast = AutocastPolicy::float32, .element_work = 1.5);
+TRAITS("softmax", .autocast = AutocastPolicy::float32, .one_kernel = true, .element_work = 1.5);
 
 OP("log_softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None)",
    [](const Bound& args) { return functional(args, Form::logarithm); });
@@ -211,15 +211,17 @@ OP("log_softmax(Tensor input, int dim, dtype? dtype=None)",
 NAMES(
     "log_softmax",
     "Functional: log_softmax; Torch: log_softmax; Tensor: log_softmax; MintFunctional: log_softmax; Aten: log_softmax");
-TRAITS("log_softmax", .autocast = AutocastPolicy::float32, .element_work = 1.6);
+TRAITS("log_softmax", .autocast = AutocastPolicy::float32, .one_kernel = true, .element_work = 1.6);
 
 OP("_softmax(Tensor input, int dim, bool half_to_float=False)",
    [](const Bound& args) { return aten(args, Form::plain); });
 NAMES("_softmax", "Torch: _softmax; Aten: _softmax");
+TRAITS("_softmax", .one_kernel = true);
 
 OP("_log_softmax(Tensor input, int dim, bool half_to_float=False)",
    [](const Bound& args) { return aten(args, Form::logarithm); });
 NAMES("_log_softmax", "Torch: _log_softmax; Aten: _log_softmax");
+TRAITS("_log_softmax", .one_kernel = true);
 
 OP("_safe_softmax(Tensor input, int dim, dtype? dtype=None)",
    [](const Bound& args) { return functional(args, Form::safe); });

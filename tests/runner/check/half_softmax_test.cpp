@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,53 @@ TEST(HalfSoftmax, GradientsOfStoredProductsAreSound) {
           EXPECT_TRUE(is_suspicious(wrong)) << name(dtype) << " " << described(wrong);
         }
       }
+    }
+  }
+}
+
+// In float32, with powers of two and a reciprocal; row 3 times `of_row`, element 777 times `of_one`.
+Value by_powers_of_two(DType dtype, const Tensor& input, bool logarithm, float of_row, float of_one) {
+  const Tensor x = input.to(DType::float32).contiguous();
+  const std::int64_t count = x.size(-1);
+  Tensor y(DType::float32, x.shape());
+  for (std::int64_t first = 0; first < x.numel(); first += count) {
+    const float* from = x.data<float>() + first;
+    float* to = y.mutable_data<float>() + first;
+    const float largest = *std::max_element(from, from + count);
+    float total = 0;
+    for (std::int64_t i = 0; i < count; ++i)
+      total += to[i] = std::exp2((from[i] - largest) * std::numbers::log2e_v<float>);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float sound = logarithm ? from[i] - largest - std::log(total) : to[i] * (1 / total);
+      to[i] = sound * (first == 3 * count ? of_row : 1) * (first + i == 777 ? of_one : 1);
+    }
+  }
+  return y.to(dtype);
+}
+
+// Accelerators do not compute in bfloat16: within one kernel nothing is rounded to it.
+TEST(HalfSoftmax, OutputsAreRoundedOnce) {
+  for (const std::string api : {"Functional.softmax", "Torch.log_softmax", "Aten._softmax"}) {
+    const bool logarithm = api == "Torch.log_softmax";
+    for (const Dims& shape : {Dims{64, 512}, Dims{16, 8, 256}}) {
+      const auto check = [&](HalfRounding rounding, DType dtype, float of_row, float of_one) {
+        ApiCall call = call_of(api + ".0", {shape}, shape, DType::bfloat16, -9, 9);
+        if (dtype != DType::bfloat16) call.kwargs = {{"dtype", dtype}};
+        call.args.emplace_back(std::int64_t{-1});
+        if (api == "Aten._softmax") call.args.emplace_back(false);
+        call.has_backward = false;
+        return check_on(rounding, call, {}, [&](const MaterialisedCall& inputs, DeviceResult& result) {
+          result.output = by_powers_of_two(dtype, *inputs.args[0].get<Tensor>(), logarithm, of_row, of_one);
+        });
+      };
+      const ApiResult sound = check(accelerator, DType::bfloat16, 1, 1);
+      EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+      for (const ApiResult& wrong :
+           {check(accelerator, DType::bfloat16, 1.03F, 1), check(accelerator, DType::bfloat16, 1, 1.05F)}) {
+        EXPECT_TRUE(is_suspicious(wrong)) << described(wrong);
+      }
+      // A processor may store every step.
+      EXPECT_FALSE(is_suspicious(check(processor, DType::bfloat16, 1, 1.02F)));
     }
   }
 }
