@@ -25,9 +25,9 @@ double as_stored(DType dtype, double value) {
   const auto single = static_cast<float>(value);
   switch (dtype) {
     case DType::bfloat16:
-      return static_cast<double>(to_float(to_bfloat16(single)));
+      return static_cast<double>(as_bfloat16(single));
     case DType::float16:
-      return static_cast<double>(to_float(to_half(single)));
+      return static_cast<double>(as_half(single));
     case DType::float32:
       return static_cast<double>(single);
     default:

@@ -27,9 +27,9 @@ double rounded(DType dtype, double value) {
     case DType::float64:
       return value;
     case DType::float16:
-      return to_float(to_half(static_cast<float>(value)));
+      return as_half(static_cast<float>(value));
     case DType::bfloat16:
-      return to_float(to_bfloat16(static_cast<float>(value)));
+      return as_bfloat16(static_cast<float>(value));
     default:
       return static_cast<float>(value);
   }

@@ -83,8 +83,9 @@ TEST(HalfSoftmax, GradientsOfStoredProductsAreSound) {
   }
 }
 
-// In float32, with powers of two and a reciprocal; row 3 times `of_row`, element 777 times `of_one`.
-Value by_powers_of_two(DType dtype, const Tensor& input, bool logarithm, float of_row, float of_one) {
+// In float32, with powers of two and a reciprocal, rounded to bfloat16; row 3 times `of_row`, element 777 times
+// `of_one`.
+Value by_powers_of_two(const Tensor& input, bool logarithm, float of_row, float of_one) {
   const Tensor x = input.to(DType::float32).contiguous();
   const std::int64_t count = x.size(-1);
   Tensor y(DType::float32, x.shape());
@@ -100,7 +101,7 @@ Value by_powers_of_two(DType dtype, const Tensor& input, bool logarithm, float o
       to[i] = sound * (first == 3 * count ? of_row : 1) * (first + i == 777 ? of_one : 1);
     }
   }
-  return y.to(dtype);
+  return y.to(DType::bfloat16);
 }
 
 // Accelerators do not compute in bfloat16: within one kernel nothing is rounded to it.
@@ -108,26 +109,37 @@ TEST(HalfSoftmax, OutputsAreRoundedOnce) {
   for (const std::string api : {"Functional.softmax", "Torch.log_softmax", "Aten._softmax"}) {
     const bool logarithm = api == "Torch.log_softmax";
     for (const Dims& shape : {Dims{64, 512}, Dims{16, 8, 256}}) {
-      const auto check = [&](HalfRounding rounding, DType dtype, float of_row, float of_one) {
+      const auto check = [&](HalfRounding rounding, float of_row, float of_one) {
         ApiCall call = call_of(api + ".0", {shape}, shape, DType::bfloat16, -9, 9);
-        if (dtype != DType::bfloat16) call.kwargs = {{"dtype", dtype}};
         call.args.emplace_back(std::int64_t{-1});
         if (api == "Aten._softmax") call.args.emplace_back(false);
         call.has_backward = false;
         return check_on(rounding, call, {}, [&](const MaterialisedCall& inputs, DeviceResult& result) {
-          result.output = by_powers_of_two(dtype, *inputs.args[0].get<Tensor>(), logarithm, of_row, of_one);
+          result.output = by_powers_of_two(*inputs.args[0].get<Tensor>(), logarithm, of_row, of_one);
         });
       };
-      const ApiResult sound = check(accelerator, DType::bfloat16, 1, 1);
+      const ApiResult sound = check(accelerator, 1, 1);
       EXPECT_FALSE(is_suspicious(sound)) << described(sound);
-      for (const ApiResult& wrong :
-           {check(accelerator, DType::bfloat16, 1.03F, 1), check(accelerator, DType::bfloat16, 1, 1.05F)}) {
+      for (const ApiResult& wrong : {check(accelerator, 1.03F, 1), check(accelerator, 1, 1.05F)}) {
         EXPECT_TRUE(is_suspicious(wrong)) << described(wrong);
       }
       // A processor may store every step.
-      EXPECT_FALSE(is_suspicious(check(processor, DType::bfloat16, 1, 1.02F)));
+      EXPECT_FALSE(is_suspicious(check(processor, 1, 1.02F)));
     }
   }
+}
+
+// What is cast to bfloat16 before, by a kernel of its own, is rounded twice.
+TEST(HalfSoftmax, OfCastArgumentsMayBeRoundedBefore) {
+  const Dims shape{64, 512};
+  ApiCall call = call_of("Torch.softmax.0", {shape}, shape, DType::float32, -9, 9);
+  call.args.emplace_back(std::int64_t{-1});
+  call.kwargs = {{"dtype", DType::bfloat16}};
+  call.has_backward = false;
+  const ApiResult cast = check_on(accelerator, call, {}, [](const MaterialisedCall& inputs, DeviceResult& result) {
+    result.output = by_powers_of_two(inputs.args[0].get<Tensor>()->to(DType::bfloat16), false, 1, 1);
+  });
+  EXPECT_FALSE(is_suspicious(cast)) << described(cast);
 }
 
 }  // namespace

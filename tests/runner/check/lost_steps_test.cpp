@@ -18,7 +18,7 @@ namespace {
 
 using namespace other_arithmetic;
 
-double stored(double value) { return static_cast<double>(to_float(to_half(static_cast<float>(value)))); }
+double stored(double value) { return static_cast<double>(as_half(static_cast<float>(value))); }
 
 std::vector<double> numbers(const Value& value) {
   const Tensor tensor = value.get<Tensor>()->to(DType::float64).contiguous();

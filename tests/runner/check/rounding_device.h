@@ -38,6 +38,6 @@ inline ApiResult check_on(HalfRounding rounding, const ApiCall& call, const Eval
 }
 
 // To bfloat16.
-inline double rounded(double value) { return static_cast<double>(to_float(to_bfloat16(static_cast<float>(value)))); }
+inline double rounded(double value) { return static_cast<double>(as_bfloat16(static_cast<float>(value))); }
 
 }  // namespace msrun::testing::rounding_device
