@@ -41,7 +41,7 @@ std::vector<std::int64_t> distances(const Dims& shape) {
     if (stride < count) result.push_back(stride);
   }
   std::ranges::sort(result);
-  result.erase(std::ranges::unique(result).begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 

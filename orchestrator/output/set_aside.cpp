@@ -83,8 +83,7 @@ std::string text_of(const Folder& folder, const std::string& name) {
 
 void sort_without_repetitions(std::vector<std::size_t>& hashes) {
   std::ranges::sort(hashes);
-  const auto repeated = std::ranges::unique(hashes);
-  hashes.erase(repeated.begin(), repeated.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
 }
 
 }  // namespace

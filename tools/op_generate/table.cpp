@@ -317,8 +317,9 @@ std::string grid(const Rows& rows) {
   std::string text = line('-');
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& [name, value] = rows[i];
-    text += "| " + name + std::string(left - 1 - name.size(), ' ') + "| " + value +
-            std::string(right - 1 - value.size(), ' ') + "|\n" + line(i == 0 ? '=' : '-');
+    text.append("| ").append(name).append(left - 1 - name.size(), ' ');
+    text.append("| ").append(value).append(right - 1 - value.size(), ' ');
+    text.append("|\n").append(line(i == 0 ? '=' : '-'));
   }
   return text;
 }

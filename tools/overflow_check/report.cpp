@@ -183,11 +183,12 @@ std::string report_text(const std::vector<RankDump>& ranks, const std::vector<An
   std::string out = "{\n  \"first\": {\n    \"rank\": " + std::to_string(ranks[first.rank].number) +
                     ",\n    \"op_name\": " + json_text(of_first.name(of_first.calls[first.call])) + "\n  }";
   for (const auto& [rank, names] : wanted) {
+    const RankDump& dump = ranks[rank];
     std::vector<std::string> calls;
-    read_entries(ranks[rank].recording, names, [&](const Anomaly& anomaly, const JsonNode& entry) {
-      calls.push_back(call_text(ranks[rank].recording, anomaly, entry));
+    read_entries(dump.recording, names, [&](const Anomaly& anomaly, const JsonNode& entry) {
+      calls.push_back(call_text(dump.recording, anomaly, entry));
     });
-    out += ",\n  \"rank_" + std::to_string(ranks[rank].number) + "\": [";
+    out += ",\n  \"rank_" + std::to_string(dump.number) + "\": [";
     for (std::size_t i = 0; i < calls.size(); ++i) out += (i == 0 ? "\n" : ",\n") + calls[i];
     out += "\n  ]";
   }

@@ -294,10 +294,9 @@ TEST(ConfusionTranspose, BothOrders) {
 // A list of the output, number by number.
 std::vector<double> fused_adam_w(const Dict& more, std::size_t list) {
   Dict options{{"lr", 0.01}, {"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"amsgrad", false}, {"maximize", false}};
-  for (const auto& [name, value] : more) {
-    const auto known = std::find_if(options.begin(), options.end(), [&](const auto& o) { return o.first == name; });
-    if (known != options.end()) options.erase(known);
-    options.emplace_back(name, value);
+  for (const auto& option : more) {
+    std::erase_if(options, [&](const auto& known) { return known.first == option.first; });
+    options.push_back(option);
   }
   const List args{List{float64({2}, {1, 2})},       List{float64({2}, {0.5, -1})}, List{float64({2}, {0.1, 0.2})},
                   List{float64({2}, {0.01, 0.04})}, List{float64({2}, {1, 0})},    List{float64({}, {1})}};
