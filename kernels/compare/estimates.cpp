@@ -149,6 +149,21 @@ void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded, bool jumps) 
 
 Tensor NoiseEstimate::noise() const { return sums_.root_mean(shape_, samples_); }
 
+double common_factor(const Tensor& exact, const Tensor& actual) {
+  double products = 0;
+  double squares = 0;
+  for_each_block(exact, actual, [&](const double* values, const double* others, std::int64_t, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double error = others[i] - values[i];
+      if (!std::isfinite(error)) continue;
+      products += error * values[i];
+      squares += values[i] * values[i];
+    }
+  });
+  const double factor = products / squares;
+  return std::isfinite(factor) ? factor : 0;
+}
+
 bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise, double times) {
   double squares = 0;
   double expected = 0;

@@ -85,6 +85,11 @@ class NoiseEstimate {
   int samples_ = 0;
 };
 
+// The factor that all errors have in common, in the least squares: actual is about exact * (1 + it). Errors that are
+// independent of each other have next to none. Elements that are not finite in either do not count; 0 where none is
+// left.
+double common_factor(const Tensor& exact, const Tensor& actual);
+
 // Whether the errors of all elements together are at most so many times as large as the noise, which is contiguous and
 // float64: of few elements chance may make them some times larger.
 bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise, double times);

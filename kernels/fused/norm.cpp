@@ -5,6 +5,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -67,7 +68,8 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
                     tuple_text(x.shape()) + ".");
   }
   const DType dtype = result_dtype({&x, &gamma});
-  const DType compute = compute_dtype(dtype);
+  const DType of_statistics = compute_dtype(dtype);
+  const DType compute = of_statistics == DType::float32 && computes_wide() ? DType::float64 : of_statistics;
   const Summation summation = x.arithmetic().summation;
   const Tensor input = x.tensor().contiguous();
   const Tensor weights = gamma.tensor().to(compute).contiguous();
@@ -78,10 +80,11 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
   note_sums(gamma.numel(), y.numel() / gamma.numel());
   visit_compute(compute,
                 [&](auto element) { normalise_rows<decltype(element)>(input, weights, epsilon, summation, y, rstd); });
-  const auto vjp = [input, weights, rstd, compute, summation, axes, arithmetic = x.arithmetic()](const Tensor& g) {
+  const auto vjp = [input, weights, rstd, compute, of_statistics, summation, axes,
+                    arithmetic = x.arithmetic()](const Tensor& g) {
     const Tensor gradient = g.contiguous();
     note_sums(weights.numel(), gradient.numel() / weights.numel());
-    Tensor of_x(is_floating(input.dtype()) ? input.dtype() : compute, input.shape());
+    Tensor of_x(is_floating(input.dtype()) ? input.dtype() : of_statistics, input.shape());
     Tensor products(compute, input.shape());
     visit_compute(compute, [&](auto element) {
       normalise_rows_backward<decltype(element)>(input, weights, rstd, gradient, summation, of_x, products);
@@ -91,7 +94,7 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
     const Tensor of_gamma = leading.empty() ? products : sum(products, leading, false, arithmetic);
     return std::vector<Tensor>{of_x, of_gamma};
   };
-  return {x.tape().record(y, {x, gamma}, vjp), rstd};
+  return {x.tape().record(y, {x, gamma}, vjp), rstd.to(of_statistics)};
 }
 
 OP("npu_rms_norm(Tensor self, Tensor gamma, float epsilon=1e-06)", [](const Bound& args) -> Value {

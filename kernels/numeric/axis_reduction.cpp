@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/elementwise_map.h"
@@ -186,12 +187,16 @@ Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const
   ReductionView view = reduction_view(tensor, axes);
   if (const std::int64_t used = arithmetic.summation.used(view.extent); used < view.extent)
     view = first_terms(view, used);
-  Tensor result(wide_dtype(tensor.dtype()), keepdim ? view.keepdim_shape : view.reduced_shape);
-  visit_wide(tensor.dtype(), [&](auto wide) {
+  const DType dtype = wide_dtype(tensor.dtype());
+  const bool in_float64 =
+      dtype == DType::float32 && arithmetic.summation.accumulator == Accumulator::wide && computes_wide();
+  const DType accumulated = in_float64 ? DType::float64 : dtype;
+  Tensor result(accumulated, keepdim ? view.keepdim_shape : view.reduced_shape);
+  visit_wide(accumulated, [&](auto wide) {
     using T = decltype(wide);
     sum_into<T>(view, arithmetic.summation.accumulator, result.mutable_data<T>());
   });
-  return result;
+  return result.to(dtype);
 }
 
 Tensor sum(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic) {

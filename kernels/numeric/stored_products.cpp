@@ -15,6 +15,8 @@ bool stores_products() {
   return true;
 }
 
+bool computes_wide() { return current != nullptr; }
+
 void note_added_products() { current->adds_ = true; }
 
 double smallest_stored() { return current == nullptr ? 0 : current->smallest_; }

@@ -1,14 +1,15 @@
-// What kernels that each form one product, in an accumulator that is wide enough, and store what they give leave of a
-// call that is composed of several: a bias is added to a product in the dtype of the call. The kernels here keep the
-// product in the accumulator for what follows. Whoever wants to know how much that differs computes a call so.
+// What kernels that each form one product, or one sum, in an accumulator that is wide enough, and store what they give
+// leave of a call that is composed of several: a bias is added to a product in the dtype of the call. The kernels here
+// keep the product in the accumulator for what follows. Whoever wants to know how much that differs computes a call so.
 #pragma once
 
 #include "kernels/base/replaced.h"
 
 namespace msrun {
 
-// While one lives, float32 products, convolutions and attention on the calling thread are formed in float64 and rounded
-// to float32 before anything is done with them. An inner one collects in the outer one's stead until it ends.
+// While one lives, float32 products, convolutions, attention, sums over axes and norms whose statistics no half type
+// holds are formed in float64 on the calling thread and rounded to float32 before anything is done with them; positions
+// between elements are as exact as float32 has them. An inner one collects in the outer one's stead until it ends.
 class StoredProducts {
  public:
   // The factors of attention are multiples of `smallest` as well, if that is not 0: a half type has a smallest number.
@@ -32,6 +33,10 @@ class StoredProducts {
 
 // Asked by kernels of products: whether one lives on the calling thread, which then knows of the product.
 bool stores_products();
+
+// Asked by other kernels, of which it is not told: whether one lives on the calling thread, so that what they hold on
+// the way to their results, sums, statistics, positions, is wide.
+bool computes_wide();
 
 // Tells the innermost one, which is there, that stored products are added to each other.
 void note_added_products();

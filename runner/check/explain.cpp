@@ -33,24 +33,12 @@ constexpr double slack_of_large_calls = 8;
 // So many times the relative roundoff of an operand is explained of a sum of products and of the spread of its terms:
 // both factors are rounded, and terms that cancel may err in opposite directions.
 constexpr double slack_of_operands = 4;
-// Noise of float32 within half types is explained as many times over as in float32 itself (16 for 6, rounding.cpp), and
-// both the device and the benchmark have it.
-constexpr double times_of_float32 = 4;
 // The terms of a part of a complex product: four products and their sums make up what may be small.
 constexpr std::int64_t terms_of_complex_arithmetic = 4;
 // The errors of all elements together are at most so many times those of operands that are cut. Operands that are
 // rounded err half as much, which the setting does not tell apart.
 constexpr double times_of_cut_operands = 2;
 constexpr double times_of_rounded_operands = 4;
-
-// The tensor that an evaluation has in place of a row's benchmark; nothing if it has none, or not of its shape.
-std::optional<Tensor> tensor_of_row(const Evaluation& evaluation, const Comparison& comparison, std::size_t row,
-                                    const Explainer::Select& select, bool of_any_shape = false) {
-  const std::vector<Value> values = select(evaluation);
-  const Tensor* tensor = values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
-  if (tensor == nullptr) return std::nullopt;
-  return of_any_shape || tensor->shape() == comparison.pairs[row].bench.shape() ? std::optional(*tensor) : std::nullopt;
-}
 
 // What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
 double typical_allowance(const Tensor& bench, DType dtype, const SumModel& model) {
@@ -62,6 +50,14 @@ bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t long
 }
 
 }  // namespace
+
+std::optional<Tensor> Explainer::tensor_of_row(const Evaluation& evaluation, const Comparison& comparison,
+                                               std::size_t row, const Select& select, bool of_any_shape) {
+  const std::vector<Value> values = select(evaluation);
+  const Tensor* tensor = values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
+  if (tensor == nullptr) return std::nullopt;
+  return of_any_shape || tensor->shape() == comparison.pairs[row].bench.shape() ? std::optional(*tensor) : std::nullopt;
+}
 
 bool Explainer::Judged::is_explained() const { return is_acceptable(fit, count); }
 
@@ -208,76 +204,6 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
   judged.fit = fit_rounding(bench, device, judged.model);
   judged.stored = judged.is_explained();
   return judged.stored;
-}
-
-bool Explainer::never_rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
-                                        const Judged& judged) {
-  const DType dtype = comparison.pairs[row].device.dtype();
-  return arithmetic_.half_rounding == HalfRounding::nothing || !is_half(dtype) ||
-         errs_as_no_cpu_does(comparison, row, select, judged);
-}
-
-bool Explainer::is_one_kernel(const Comparison& comparison, std::size_t row) const {
-  if (op_.traits().rounds_once) return true;
-  if (!op_.traits().one_kernel || comparison.of_gradients) return false;
-  // Arguments of another dtype are cast by a kernel before it.
-  bool casts = comparison.pairs[row].device.dtype() != DType::bfloat16;
-  for_each_argument(call_, [&](const Tensor& tensor) {
-    casts = casts || (is_floating(tensor.dtype()) && tensor.dtype() != DType::bfloat16);
-  });
-  return !casts;
-}
-
-bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
-                                  std::size_t samples, Judged& judged) {
-  const Tensor& bench = comparison.pairs[row].bench;
-  const Tensor& device = comparison.pairs[row].device;
-  const DType dtype = device.dtype();
-  // Errors are in proportion to the unit roundoff, and those of float32 can be computed.
-  const double in_proportion = epsilon(dtype) / epsilon(DType::float32);
-  const bool between_kernels = arithmetic_.half_rounding == HalfRounding::between_kernels;
-  Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels};
-  if (between_kernels && dtype == DType::float16) by_steps.smallest = 0x1p-24 / in_proportion;
-  // Of the steps alone: another explanation is not to excuse what only they lose.
-  Tensor lost = judged.model.lost.defined() ? judged.model.lost.clone() : Tensor();
-  Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples, lost);
-  const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
-  if (between_kernels && is_one_kernel(comparison, row) && !wide_sums) return false;
-  const bool adds_in_half = between_kernels && op_.traits().adds_in_half(comparison.of_gradients);
-  SumModel model = judged.model;
-  model.nearest = wide_sums && rounds_once_ && !variations_.nearby(by_steps, 1).front().adds_products;
-  // A step that overflows is one of those.
-  std::optional<Tensor> sound = computed_with({}, comparison, row, select);
-  if (sound && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel())) model.with_stored = std::move(*sound);
-  const auto explains = [&](const Tensor& noise, const char* what) {
-    if (!noise.defined() || !errs_like(bench, device, noise, times_of_noise)) return false;
-    model.lost = lost;
-    model.noise = noise_of_many(noise, bench, dtype);
-    RoundingFit fit = fit_rounding(bench, device, model);
-    if ((wide_sums || adds_in_half) && !rounds_once_ && fit.beyond > 0 && fit.beyond <= most_outliers(judged.count)) {
-      model.noise = noise_of_outliers(noise, bench, dtype);
-      fit = fit_rounding(bench, device, model);
-    }
-    if (!is_acceptable(fit, judged.count)) return false;
-    judged.model = model;
-    judged.fit = fit;
-    judged.in_half = what;
-    return true;
-  };
-  // What they are formed in is float32, of which a place shows where steps cancel to nothing.
-  const Tensor of_float32 = noise_beside({.rough = true, .in_float32 = true}, comparison, row, select, samples, lost);
-  of_steps = combined_noise(of_steps, of_float32, in_proportion, times_of_float32);
-  // Steps that leave the range of float16, at either end, do not leave that of float32.
-  const Variations::Beside composed{.rough = true, .composed = true};
-  if (dtype == DType::float16)
-    of_steps = larger_noise(of_steps, noise_beside(composed, comparison, row, select, samples, lost));
-  if (between_kernels && explains(of_steps, "intermediate results")) return true;
-  if (wide_sums || (between_kernels && !adds_in_half)) return false;
-  const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
-  Tensor of_sums = noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, samples, lost);
-  if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
-  if (model.longest > 1 && explains(of_sums, "partial sums")) return true;
-  return explains(combined_noise(of_sums, of_steps, 1, 1), "intermediate results");
 }
 
 bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums,

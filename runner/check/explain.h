@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "kernels/compare/compare.h"
 #include "kernels/compare/rounding.h"
@@ -38,6 +39,10 @@ class Explainer {
   // The errors of all elements together are at most so many times those that rounding on the way is measured to make.
   static constexpr double times_of_noise = 3;
 
+  // Noise of float32 within half types is explained as many times over as in float32 itself (16 for 6, rounding.cpp),
+  // and both the device and the benchmark have it.
+  static constexpr double times_of_float32 = 4;
+
   // What rounding explains of a row.
   struct Judged {
     SumModel model;
@@ -51,6 +56,9 @@ class Explainer {
     bool is_explained() const;
   };
 
+  // The tensor that an evaluation has in place of a row's benchmark; nothing if it has none, or not of its shape.
+  static std::optional<Tensor> tensor_of_row(const Evaluation& evaluation, const Comparison& comparison,
+                                             std::size_t row, const Select& select, bool of_any_shape = false);
   // The tensor that an arithmetic gives in place of the device's; nothing if it cannot be had.
   std::optional<Tensor> computed_with(const Arithmetic& arithmetic, const Comparison& comparison, std::size_t row,
                                       const Select& select);
@@ -105,6 +113,16 @@ class Explainer {
   // others.
   bool rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                          Judged& judged);
+  // A way to compute a call for inputs beside its own, whose errors are so many times those of the device.
+  struct Rounding {
+    Variations::Beside how;
+    double times;
+  };
+  // Whether what the errors of all elements have in common, a factor, is more than rounding makes so: a few roundings
+  // of one number on which all of them depend, or what such computations show. model says what else than the benchmark
+  // is right.
+  bool has_common_error(const SumModel& model, const std::vector<Rounding>& roundings, const Comparison& comparison,
+                        std::size_t row, const Select& select, std::size_t samples);
   // The noise of a row for inputs beside those of the call, computed so; undefined if it is not to be had. `lost` gets
   // what a rough computation, or sums in a narrow accumulator, leave in place of numbers, beside what it has.
   Tensor noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,

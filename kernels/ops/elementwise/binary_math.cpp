@@ -120,8 +120,11 @@ Var copysign(const Var& a, const Var& b) {
 }
 
 Var ldexp(const Var& a, const Var& b) {
+  // Frameworks may have a power for every element of the result, and add up in the gradient of an exponent what they
+  // have multiplied by its slope, which is rounded once more than their sum times the slope.
+  const Var exponent = roughness() == 0 ? b : expand(b, broadcast_shapes(a.shape(), b.shape()));
   const Var power = unary(
-      b, [](auto e) { return std::exp2(e); },
+      exponent, [](auto e) { return std::exp2(e); },
       [](auto, auto y, auto g) { return g * y * static_cast<decltype(g)>(std::numbers::ln2); });
   return mul(a, power);
 }

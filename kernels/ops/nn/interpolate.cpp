@@ -12,6 +12,7 @@
 #include "kernels/base/text.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -70,11 +71,21 @@ Taps nearest_taps(const Axis& axis, bool exact) {
   return taps;
 }
 
+// The seed of a rough computation; 0 also where kernels compute wide, as those of half types do with positions and with
+// the terms of weights.
+std::uint32_t roughness_of_positions() { return computes_wide() ? 0 : roughness(); }
+
+// A weight as a device may have it: kernels that compute wide may store it in the half type that they multiply.
+template <class Real>
+Real stored_weight(Real weight) {
+  return rough_step(weight, computes_wide() ? roughness() : 0);
+}
+
 // A position as a device may have it. On an element it lies on one side of it in every second rough computation: the
 // neighbour on that side counts there, and nowhere else.
 template <class Real>
 Real placed(Real position) {
-  const std::uint32_t seed = roughness();
+  const std::uint32_t seed = roughness_of_positions();
   if (seed == 0) return position;
   if (position == 0 || position != std::floor(position)) return off_by_a_place(position, seed);
   constexpr Real infinity = std::numeric_limits<Real>::infinity();
@@ -93,8 +104,8 @@ Taps linear_taps(const Axis& axis, bool align_corners) {
     const Real position = std::max(placed(align_corners ? at * scale : scale * (at + half) - half), Real{0});
     const std::int64_t low = std::min(static_cast<std::int64_t>(position), axis.in - 1);
     const Real fraction = std::min(position - static_cast<Real>(low), Real{1});
-    taps.add(o, 0, low, static_cast<double>(1 - fraction));
-    taps.add(o, 1, std::min(low + 1, axis.in - 1), static_cast<double>(fraction));
+    taps.add(o, 0, low, static_cast<double>(stored_weight(1 - fraction)));
+    taps.add(o, 1, std::min(low + 1, axis.in - 1), static_cast<double>(stored_weight(fraction)));
   }
   return taps;
 }
@@ -106,8 +117,8 @@ Real cubic(Real distance, Real a) {
   const Real d = std::abs(distance);
   if (d >= 2) return 0;
   const Real value = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
-  const std::uint32_t seed = roughness();
-  if (seed == 0 || d == std::floor(d)) return value;
+  const std::uint32_t seed = roughness_of_positions();
+  if (seed == 0 || d == std::floor(d)) return stored_weight(value);
   const Real term = d <= 1 ? a + 3 : 8 * std::abs(a);
   const Real half_a_place = (std::nextafter(term, std::numeric_limits<Real>::infinity()) - term) / 2;
   return word_of(d, seed) % 2 == 0 ? value + half_a_place : value - half_a_place;

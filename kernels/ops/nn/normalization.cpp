@@ -10,6 +10,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/row_normalization.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -26,30 +27,42 @@ struct Normalised {
   Tensor rstd;
 };
 
+// In which dtype a norm's kernels form it and hold its statistics. Those of layer norm and batch norm hold them wide
+// whatever the dtype of the tensor; group norm's store them in that of its parameters, and rms norm may be composed.
+DType norm_dtype(DType dtype, const NormLayout& layout) {
+  const bool holds_wide = layout.statistics != NormStatistics::mean_square && !layout.gradients_from_sums;
+  return dtype == DType::float32 && holds_wide && computes_wide() ? DType::float64 : compute_dtype(dtype);
+}
+
 Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::optional<Var>& bias, NormLayout layout,
                      const Tensor& mean = {}, const Tensor& rstd = {}) {
   layout.wide_variance = recorded_dtype(x.dtype()) != x.dtype();
-  const DType wide = compute_dtype(x.dtype());
+  const DType wide = norm_dtype(x.dtype(), layout);
   const auto prepare = [wide](const Tensor& tensor) {
     return tensor.defined() ? tensor.to(wide).contiguous() : tensor;
   };
-  NormOperands operands{x.tensor().contiguous(), prepare(weight ? weight->tensor() : Tensor{}),
+  // Rows are read in their own dtype, but where they are formed in a wider one than is usual for it.
+  const auto prepare_rows = [wide, usual = compute_dtype(x.dtype())](const Tensor& tensor) {
+    return (wide == usual ? tensor : tensor.to(wide)).contiguous();
+  };
+  NormOperands operands{prepare_rows(x.tensor()), prepare(weight ? weight->tensor() : Tensor{}),
                         prepare(bias ? bias->tensor() : Tensor{}), prepare(mean), prepare(rstd)};
-  const Tensor y = normalise_rows(operands, layout);
+  const Tensor y = normalise_rows(operands, layout).to(x.dtype());
   note_sums(layout.row_length(), layout.rows);
   operands.bias = {};
-  const auto vjp = [=, weight_shape = weight ? weight->shape() : Dims{},
+  const auto vjp = [=, dtype = x.dtype(), weight_shape = weight ? weight->shape() : Dims{},
                     bias_shape = bias ? bias->shape() : Dims{}](const Tensor& gradient) {
-    const Tensor g = gradient.contiguous();
     const bool parameters = (weight && weight->requires_grad()) || (bias && bias->requires_grad());
     note_sums(std::max(layout.row_length(), parameters ? layout.rows * layout.space : 1), layout.rows);
-    const NormGradients all = normalise_rows_backward(operands, g, layout, parameters);
-    std::vector<Tensor> result{all.x, {}, {}};
+    const NormGradients all = normalise_rows_backward(operands, prepare_rows(gradient), layout, parameters);
+    std::vector<Tensor> result{all.x.to(dtype), {}, {}};
     if (weight && parameters) result[1] = all.weight.reshape(weight_shape);
     if (bias && parameters) result[2] = all.bias.reshape(bias_shape);
     return result;
   };
-  return {x.tape().record(y, {x, weight.value_or(Var{}), bias.value_or(Var{})}, vjp), operands.mean, operands.rstd};
+  const DType of_statistics = compute_dtype(x.dtype());
+  return {x.tape().record(y, {x, weight.value_or(Var{}), bias.value_or(Var{})}, vjp), operands.mean.to(of_statistics),
+          operands.rstd.to(of_statistics)};
 }
 
 void require_count(const std::optional<Var>& parameter, std::int64_t count, const char* what) {
@@ -148,7 +161,7 @@ Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, cons
   if (!running_mean || !running_var)
     throw SkipError("Expected running_mean and running_var to be given when training=False.");
   layout.statistics = NormStatistics::given;
-  const Tensor variance = to_compute(running_var->tensor().to(compute_dtype(x.dtype())));
+  const Tensor variance = to_compute(running_var->tensor().to(norm_dtype(x.dtype(), layout)));
   Tensor rstd(variance.dtype(), variance.shape());
   visit_compute(variance.dtype(), [&](auto element) {
     using T = decltype(element);

@@ -272,6 +272,17 @@ TEST(Estimates, HoldWhatCannotBeSquared) {
   EXPECT_GT(of_larger.noise().item(1), 0);
 }
 
+TEST(Estimates, KnowWhatAllErrorsHaveInCommon) {
+  const Tensor exact = of({1, -2, 4, 0});
+  EXPECT_EQ(common_factor(exact, exact), 0);
+  EXPECT_DOUBLE_EQ(common_factor(exact, of({1.25, -2.5, 5, 0})), 0.25);
+  // Errors that cancel have nothing in common.
+  EXPECT_DOUBLE_EQ(common_factor(exact, of({1 + 0.5, -2 + 0.25, 4, 0})), 0);
+  EXPECT_DOUBLE_EQ(common_factor(of({infinity, 1, 2}), of({1, 2, nan_value})), 1);
+  EXPECT_EQ(common_factor(of({0, 0}), of({1, 2})), 0);
+  EXPECT_EQ(common_factor(of({infinity}), of({1})), 0);
+}
+
 TEST(TrustIn, SaysWhatProvesLittle) {
   const auto mistrust = [](const std::vector<double>& bench, const SumModel& model = {}) {
     return trust_in(of(bench), DType::float32, model).mistrust;

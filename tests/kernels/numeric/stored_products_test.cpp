@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/matrix_product.h"
 #include "tests/support/gradient_check.h"
 #include "tests/support/tensor_values.h"
@@ -48,7 +49,27 @@ TEST(StoredProducts, AreNoticed) {
   EXPECT_FALSE(outer.any());
 }
 
-TEST(StoredProducts, AreNoneWithoutAScope) { EXPECT_FALSE(stores_products()); }
+TEST(StoredProducts, AreNoneWithoutAScope) {
+  EXPECT_FALSE(stores_products());
+  EXPECT_FALSE(computes_wide());
+}
+
+// A sum is none of them, but formed as they are.
+TEST(StoredProducts, LetSumsBeRoundedOnce) {
+  const Tensor x = factor({3000, 7}, 1);
+  for (const Dims& axes : {Dims{0}, Dims{1}, Dims{}}) {
+    const std::vector<double> once = values(sum(x.to(DType::float64), axes, false).to(DType::float32));
+    const std::vector<double> in_float32 = values(sum(x, axes, false));
+    EXPECT_NE(in_float32, once);
+    Arithmetic narrow;
+    narrow.summation.accumulator = Accumulator::bfloat16;
+    const std::vector<double> narrow_sums = values(sum(x, axes, false, narrow));
+    const StoredProducts scope;
+    EXPECT_EQ(values(sum(x, axes, false)), once);
+    EXPECT_EQ(values(sum(x, axes, false, narrow)), narrow_sums);
+    EXPECT_FALSE(scope.any());
+  }
+}
 
 }  // namespace
 }  // namespace msrun::testing
