@@ -2,13 +2,17 @@
 // rules and for torch's stream of random data, the statuses are the same. torch/other_statuses.txt lists the APIs for
 // which they are not, with the reason. Recordings of an NPU's own operators run on a stand-in for torch_npu, which puts
 // them together of torch's; msProbe had one as well.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <set>
 #include <sstream>
 
+#include "runner/workers/shared_forks.h"
 #include "tests/support/golden_dumps.h"
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
@@ -29,6 +33,20 @@ std::vector<std::string> listed() {
   return beginnings;
 }
 
+// The workers of all runs of this process, which import torch once: what a run finds in its environment.
+std::string shared_workers() {
+  static const std::unique_ptr<SharedForks> workers = [] {
+    WorkerOptions options;
+    options.kind = "cpu";
+    options.python = torch_python();
+    std::unique_ptr<SharedForks> forks = SharedForks::start(options, STDERR_FILENO);
+    // Every program that is started from here on may use it.
+    EXPECT_EQ(fcntl(forks->descriptor(), F_SETFD, 0), 0);
+    return forks;
+  }();
+  return workers->variable();
+}
+
 class TorchGolden : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -46,8 +64,9 @@ class TorchGolden : public ::testing::TestWithParam<std::string> {
                                    "-d"};
     words.insert(words.end(), devices.begin(), devices.end());
     words.insert(words.end(), {"--seed-mode", "stream"});
-    const Finished finished =
-        msrun(words, scratch_.path(), {"PYTHONPATH=" + source_root() + "/tests/e2e/torch/fake_npu"});
+    const std::string environment =
+        of_npu ? "PYTHONPATH=" + source_root() + "/tests/e2e/torch/fake_npu" : shared_workers();
+    const Finished finished = msrun(words, scratch_.path(), {environment});
     EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
     return read_csv(only_file(scratch_ / out, "accuracy_checking_result_"));
   }

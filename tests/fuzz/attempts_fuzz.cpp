@@ -12,14 +12,11 @@
 #include "runner/results/attempts.h"
 #include "runner/results/bytes.h"
 #include "runner/results/record.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
 using namespace msrun;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // The notes of an input: "<length><bytes behind the prefix of a note>", a length of 255 for a note with its prefix.
 std::vector<AttemptNote> notes_in(std::string_view bytes) {
@@ -33,7 +30,7 @@ std::vector<AttemptNote> notes_in(std::string_view bytes) {
       const std::string record = length == 255 ? std::string(text) : "\x02\x01R\xD2" + std::string(text);
       const Record read = decode_record(record);
       if (const auto* note = std::get_if<AttemptNote>(&read)) {
-        require(std::get<AttemptNote>(decode_record(encode(*note))).tasks == note->tasks);
+        fuzz_require(std::get<AttemptNote>(decode_record(encode(*note))).tasks == note->tasks);
         notes.push_back(*note);
       }
     } catch (const RecordError&) {
@@ -56,18 +53,19 @@ std::map<std::uint32_t, std::uint32_t> deaths(const std::vector<AttemptNote>& no
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(attempts_fuzz, data, size) {
   const std::vector<AttemptNote> notes = notes_in({reinterpret_cast<const char*>(data), size});
   AttemptHistory history;
   for (const AttemptNote& note : notes) history.see(note);
   const std::map<std::uint32_t, std::uint32_t> expected = deaths(notes);
   for (std::uint32_t least = 1; least <= 3; ++least) {
     const std::vector<std::uint32_t> suspects = history.suspects(least);
-    require(std::is_sorted(suspects.begin(), suspects.end()));
+    fuzz_require(std::is_sorted(suspects.begin(), suspects.end()));
     for (const auto& [task, count] : expected) {
-      require(std::binary_search(suspects.begin(), suspects.end(), task) == (count >= least));
+      fuzz_require(std::binary_search(suspects.begin(), suspects.end(), task) == (count >= least));
     }
-    require(std::all_of(suspects.begin(), suspects.end(), [&](std::uint32_t task) { return expected.contains(task); }));
+    fuzz_require(
+        std::all_of(suspects.begin(), suspects.end(), [&](std::uint32_t task) { return expected.contains(task); }));
   }
   return 0;
 }

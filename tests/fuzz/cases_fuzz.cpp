@@ -3,9 +3,10 @@
 #include <string_view>
 
 #include "kernels/base/error.h"
+#include "tests/fuzz/target.h"
 #include "tools/tensor_compare/cases.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(cases_fuzz, data, size) {
   using namespace msrun;
   try {
     for (const ComparisonCase& test : parse_cases("fuzz", {reinterpret_cast<const char*>(data), size})) {

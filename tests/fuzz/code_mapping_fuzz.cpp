@@ -6,10 +6,11 @@
 #include <string_view>
 
 #include "kernels/base/error.h"
+#include "tests/fuzz/target.h"
 #include "tools/code_mapping/scope_index.h"
 #include "tools/code_mapping/statistic_table.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(code_mapping_fuzz, data, size) {
   using namespace msrun;
   using namespace msrun::code_mapping;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

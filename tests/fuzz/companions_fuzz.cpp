@@ -4,9 +4,10 @@
 #include <string>
 
 #include "tests/fuzz/support.h"
+#include "tests/fuzz/target.h"
 #include "tools/recordings/companions.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(companions_fuzz, data, size) {
   using namespace msrun;
   try {
     const recordings::Stacks stacks = recordings::read_stacks("fuzz.json", InputPieces(data, size));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/io/files/csv.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
@@ -23,7 +24,7 @@ Rows read_rows(std::string_view text, std::size_t& torn_bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(csv_fuzz, data, size) {
   std::size_t torn_bytes = 0;
   const Rows rows = read_rows({reinterpret_cast<const char*>(data), size}, torn_bytes);
   if (torn_bytes > size) std::abort();

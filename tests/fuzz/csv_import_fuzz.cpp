@@ -9,6 +9,7 @@
 #include "orchestrator/output/csv.h"
 #include "orchestrator/output/csv_titles.h"
 #include "tests/fuzz/support.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
@@ -38,7 +39,7 @@ Files render(const ImportedCsv& imported, int precision) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(csv_import_fuzz, data, size) {
   if (size == 0) return 0;
   const int precision = data[0] % 21;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);

@@ -5,6 +5,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/io/files/csv.h"
+#include "tests/fuzz/target.h"
 #include "tools/api_precision_compare/api_name.h"
 #include "tools/api_precision_compare/gpu_index.h"
 #include "tools/api_precision_compare/judge.h"
@@ -38,7 +39,7 @@ void judge_all(const std::string& bytes, Policy policy, bool compat_msprobe) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(details_fuzz, data, size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   for (const Policy policy : {Policy::per_api, Policy::current}) {
     for (const bool compat : {false, true}) {

@@ -7,8 +7,9 @@
 #include "kernels/api/call_codec.h"
 #include "kernels/base/error.h"
 #include "kernels/io/dump/dump_json.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(dump_json_fuzz, data, size) {
   using namespace msrun;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {

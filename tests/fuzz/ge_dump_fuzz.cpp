@@ -8,8 +8,9 @@
 #include "kernels/io/graph_engine/ge_dump.h"
 #include "kernels/io/stored/tensor_statistics.h"
 #include "tests/fuzz/support.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(ge_dump_fuzz, data, size) {
   using namespace msrun;
   const MemoryFile memory(data, size);
   const InputFile file(memory.path());

@@ -4,8 +4,9 @@
 
 #include "kernels/io/graph_engine/ge_graph.h"
 #include "tests/fuzz/support.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(ge_graph_fuzz, data, size) {
   using namespace msrun;
   const MemoryFile bytes(data, size);
   InputFile file(bytes.path());

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/fuzz/support.h"
+#include "tests/fuzz/target.h"
 #include "tools/graph/side_reader.h"
 #include "tools/graph/tree.h"
 
@@ -28,7 +29,7 @@ void check_tree(const graph::Side& side) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(graph_fuzz, data, size) {
   for (int fuzzed = 0; fuzzed < 3; ++fuzzed) {
     const auto source = [&](int file, std::string_view text) {
       return file == fuzzed ? JsonReader::Source(InputPieces(data, size)) : memory_source(text);

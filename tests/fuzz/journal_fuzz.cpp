@@ -14,6 +14,7 @@
 #include "journal/file.h"
 #include "journal/format.h"
 #include "journal/reader.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
@@ -55,7 +56,7 @@ std::string numbered_frames(const std::string& file_header, std::string_view num
 }
 
 // The two counts of the frame header come from the input, too: small, so that they are right now and then.
-std::string wrap(std::uint8_t kind, std::string_view input) {
+std::string journal_of(std::uint8_t kind, std::string_view input) {
   const std::string file_header = encode_file_header("metadata");
   if (kind == 0) return std::string(input);
   if (kind == 1 || input.size() < 2) return file_header + std::string(input);
@@ -69,16 +70,12 @@ std::string wrap(std::uint8_t kind, std::string_view input) {
   return file_header + frame(file_header, header, compressed(input));
 }
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(journal_fuzz, data, size) {
   if (size == 0) return 0;
   const std::uint8_t kind = data[0] % 5;
-  const std::string bytes = wrap(kind, std::string(data + 1, data + size));
+  const std::string bytes = journal_of(kind, std::string(data + 1, data + size));
   int last = -1;  // number of a frame
   std::uint64_t records = 0;
   std::uint64_t length = 0;
@@ -88,18 +85,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       length += record.size();
       if (kind != 4) return;
       // Each once and in the order of their numbers, wherever they lie.
-      require(static_cast<std::uint8_t>(record.at(0)) > last);
+      msrun::fuzz_require(static_cast<std::uint8_t>(record.at(0)) > last);
       last = static_cast<std::uint8_t>(record[0]);
     });
-    require(recovery.records == records);
-    require(recovery.valid_size + recovery.torn_bytes == bytes.size());
-    require(recovery.torn_tail == (recovery.torn_bytes > 0));
-    require((recovery.damaged_regions > 0) == (recovery.damaged_bytes > 0));
-    require(recovery.frames > 0 || records == 0);
-    if (kind == 4) require(recovery.next_sequence == static_cast<std::uint64_t>(last + 1));
-    if (kind == 4) require(recovery.frames + recovery.missing_frames == recovery.next_sequence);
+    msrun::fuzz_require(recovery.records == records);
+    msrun::fuzz_require(recovery.valid_size + recovery.torn_bytes == bytes.size());
+    msrun::fuzz_require(recovery.torn_tail == (recovery.torn_bytes > 0));
+    msrun::fuzz_require((recovery.damaged_regions > 0) == (recovery.damaged_bytes > 0));
+    msrun::fuzz_require(recovery.frames > 0 || records == 0);
+    if (kind == 4) msrun::fuzz_require(recovery.next_sequence == static_cast<std::uint64_t>(last + 1));
+    if (kind == 4) msrun::fuzz_require(recovery.frames + recovery.missing_frames == recovery.next_sequence);
   } catch (const Error&) {
-    require(records == 0);
+    msrun::fuzz_require(records == 0);
   }
   return 0;
 }

@@ -4,10 +4,11 @@
 #include <string_view>
 
 #include "kernels/base/error.h"
+#include "tests/fuzz/target.h"
 #include "tools/dump_compare/mapping.h"
 #include "tools/recordings/layer_mapping.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(mapping_fuzz, data, size) {
   using namespace msrun;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto ignore = [](const std::string&) {};

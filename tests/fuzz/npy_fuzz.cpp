@@ -4,8 +4,9 @@
 #include "kernels/base/error.h"
 #include "kernels/io/numpy/npy.h"
 #include "tests/fuzz/support.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(npy_fuzz, data, size) {
   using namespace msrun;
   const MemoryFile file(data, size);
   try {

@@ -6,8 +6,9 @@
 #include "kernels/base/error.h"
 #include "kernels/io/stored/npz.h"
 #include "tests/fuzz/support.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(npz_fuzz, data, size) {
   using namespace msrun;
   const MemoryFile memory(data, size);
   const InputFile file(memory.path());

@@ -7,8 +7,9 @@
 #include "kernels/io/torch/pt_file.h"
 #include "kernels/io/torch/tensor_pickle.h"
 #include "tests/fuzz/support.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(pt_fuzz, data, size) {
   using namespace msrun;
   const MemoryFile file(data, size);
   try {

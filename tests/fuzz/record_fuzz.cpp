@@ -10,16 +10,13 @@
 #include "runner/results/bytes.h"
 #include "runner/results/record.h"
 #include "runner/results/stored_results.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
 using namespace msrun;
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-std::string wrap(std::uint8_t form, std::string_view input) {
+std::string record_of(std::uint8_t form, std::string_view input) {
   const std::string bytes(input);
   switch (form) {
     case 1:
@@ -43,22 +40,22 @@ std::optional<std::string> encode_again(const Record& record) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(record_fuzz, data, size) {
   if (size == 0) return 0;
-  const std::string bytes = wrap(data[0], {reinterpret_cast<const char*>(data) + 1, size - 1});
+  const std::string bytes = record_of(data[0], {reinterpret_cast<const char*>(data) + 1, size - 1});
   try {
     Record record = decode_record(bytes);
     const std::optional<std::string> again = encode_again(record);
     if (!again) return 0;
     const bool of_today = bytes.substr(2, 2) == again->substr(2, 2);
     // A row may lack cells for columns that came later; it gets them, blank.
-    require(*again == bytes || !of_today || again->size() > bytes.size());
-    require(encode_again(decode_record(*again)) == again);
+    fuzz_require(*again == bytes || !of_today || again->size() > bytes.size());
+    fuzz_require(encode_again(decode_record(*again)) == again);
     if (auto* result = std::get_if<ApiResult>(&record)) {
       result->task = 0;
       StoredResults stored(1);
       stored.put(*result);
-      require(encode(stored.get(0)) == encode(*result));
+      fuzz_require(encode(stored.get(0)) == encode(*result));
     }
   } catch (const RecordError&) {
   }

@@ -4,23 +4,20 @@
 #include <string>
 
 #include "tests/fuzz/support.h"
+#include "tests/fuzz/target.h"
 #include "tools/recordings/alignment.h"
 #include "tools/recordings/communication.h"
 #include "tools/recordings/recording_reader.h"
 
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
 void check(const msrun::recordings::Recording& recording) {
   using namespace msrun::recordings;
   for (const Call& call : recording.calls) {
-    require(call.leaves <= call.leaf_end && call.leaf_end <= recording.leaves.size());
+    msrun::fuzz_require(call.leaves <= call.leaf_end && call.leaf_end <= recording.leaves.size());
     for (std::uint32_t i = call.leaves; i < call.leaf_end; ++i) {
       const Leaf& leaf = recording.leaves[i];
-      require(leaf.suffix < recording.texts.size() && leaf.dtype < recording.texts.size());
+      msrun::fuzz_require(leaf.suffix < recording.texts.size() && leaf.dtype < recording.texts.size());
       static_cast<void>(recording.row_name(call, leaf));
       static_cast<void>(recording.row_key(call, leaf, true));
       static_cast<void>(elements_of(recording.text(leaf.shape)));
@@ -29,17 +26,17 @@ void check(const msrun::recordings::Recording& recording) {
   }
   if (recording.calls.size() > 500) return;
   const Alignment alignment = align(recording, recording, false);
-  require(alignment.how.size() == recording.calls.size());
+  msrun::fuzz_require(alignment.how.size() == recording.calls.size());
   const RankOrder order({{0, &recording}, {1, &recording}});
   for (std::uint32_t c = 0; c < recording.calls.size(); ++c) {
-    require(!order.happens_before({0, c}, {0, c}));
-    require(!order.participants({0, c}).empty());
+    msrun::fuzz_require(!order.happens_before({0, c}, {0, c}));
+    msrun::fuzz_require(!order.participants({0, c}).empty());
   }
 }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(recording_fuzz, data, size) {
   using namespace msrun;
   for (const bool debug : {false, true}) {
     try {

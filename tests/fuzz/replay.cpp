@@ -1,5 +1,5 @@
-// Stands in for libFuzzer where a target is only to meet the inputs that are known: every file that is named, and every
-// file below a directory that is named, once each.
+// Stands in for libFuzzer where targets are only to meet the inputs that are known: shows the one that is named first
+// every file that is named behind it, and every file below a directory that is named, once each.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -8,12 +8,26 @@
 #include <iterator>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "tests/fuzz/target.h"
+
+namespace msrun {
+
+std::map<std::string_view, FuzzTarget>& fuzz_targets() {
+  static std::map<std::string_view, FuzzTarget> targets;
+  return targets;
+}
+
+}  // namespace msrun
 
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
+  const auto target = msrun::fuzz_targets().find(argc > 1 ? argv[1] : "");
+  if (target == msrun::fuzz_targets().end()) {
+    std::fprintf(stderr, "the first argument is no target\n");
+    return 2;
+  }
   std::vector<fs::path> files;
-  for (int i = 1; i < argc; ++i) {
+  for (int i = 2; i < argc; ++i) {
     if (!fs::is_directory(argv[i])) {
       files.emplace_back(argv[i]);
       continue;
@@ -30,7 +44,7 @@ int main(int argc, char** argv) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return 1;
     const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    target->second(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   }
   return files.empty() ? 1 : 0;
 }

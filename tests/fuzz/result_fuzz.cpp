@@ -15,14 +15,11 @@
 #include "runner/results/bytes.h"
 #include "runner/results/record.h"
 #include "runner/runner.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
 using namespace msrun;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 std::size_t rows_in(const std::string& csv) {
   CsvReader reader(csv);
@@ -36,16 +33,16 @@ void take(std::string_view record) {
   try {
     const ApiResult result = decode_result(record);
     const std::string again = encode(result);
-    require(encode(decode_result(again)) == again);
+    fuzz_require(encode(decode_result(again)) == again);
     for (const Dialect* dialect : dialects()) {
       std::string details;
       dialect->append_details(details, result, 14);
       const bool is_pytorch = dialect == dialects().front();
       const std::size_t all = result.forward_rows.size() + result.backward_rows.size();
-      require(is_pytorch ? rows_in(details) == all : rows_in(details) <= all);
+      fuzz_require(is_pytorch ? rows_in(details) == all : rows_in(details) <= all);
       std::string line;
       dialect->append_result(line, result, true);
-      require(is_pytorch ? rows_in(line) == 1 : rows_in(line) <= 1);
+      fuzz_require(is_pytorch ? rows_in(line) == 1 : rows_in(line) <= 1);
     }
   } catch (const RecordError&) {
   }
@@ -53,7 +50,7 @@ void take(std::string_view record) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(result_fuzz, data, size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (data[0] == 255) {
@@ -67,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::size_t consumed = 0;
     std::string_view record;
     while (unframe_record(received, consumed, record)) take(record);
-    require(consumed <= received.size());
+    fuzz_require(consumed <= received.size());
     received.erase(0, consumed);
   }
   return 0;

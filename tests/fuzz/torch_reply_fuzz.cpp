@@ -18,6 +18,7 @@
 #include "runner/workers/frames.h"
 #include "runner/workers/hello.h"
 #include "runner/workers/probe.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
@@ -26,17 +27,13 @@ using namespace msrun;
 constexpr std::uint64_t call_id = 7;
 constexpr std::size_t lane_memory = std::size_t{1} << 20;
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
 // Every element of the tensors of a reply is read.
 std::uint64_t sum_of_bytes(const Value& value) {
   std::uint64_t sum = 0;
   for_each_leaf(value, [&](const Value& leaf) {
     const Tensor* tensor = leaf.get<Tensor>();
     if (tensor == nullptr) return;
-    require(tensor->bytes() <= lane_memory);
+    fuzz_require(tensor->bytes() <= lane_memory);
     for (std::size_t i = 0; i < tensor->bytes(); ++i) sum += static_cast<std::uint64_t>(tensor->raw()[i]);
   });
   return sum;
@@ -46,10 +43,10 @@ void take_reply(std::string_view text) {
   Arena arena;
   try {
     const Reply reply = decode_reply(text, call_id, arena);
-    require(arena.memory().size() == lane_memory);
+    fuzz_require(arena.memory().size() == lane_memory);
     std::uint64_t sum = sum_of_bytes(reply.result.output);
     for (const Value& gradient : reply.result.gradients) sum += sum_of_bytes(gradient);
-    require(sum == 0);  // nothing was written into the lane
+    fuzz_require(sum == 0);  // nothing was written into the lane
   } catch (const BadFrame&) {
   } catch (const SkipError&) {
   } catch (const NoTensorMemory&) {
@@ -71,37 +68,37 @@ void take_hello(std::string_view text) {
   try {
     require_devices(parse_hello(text, options), options, {0});
   } catch (const UserError& error) {
-    require(std::string_view(error.what()).find('\n') == std::string_view::npos);
+    fuzz_require(std::string_view(error.what()).find('\n') == std::string_view::npos);
   }
 }
 
 void take_stream(std::string_view bytes) {
   std::array<int, 2> ends{};
-  require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  fuzz_require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
   const UniqueFd here(ends[0]);
   UniqueFd there(ends[1]);
   // As much as the socket takes without a reader.
   bytes = bytes.substr(0, std::size_t{64} << 10);
-  require(send(there.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  fuzz_require(send(there.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
   there.reset();
   std::string text;
   std::size_t consumed = 0;
   try {
     while (receive_frame(here.get(), text)) {
       consumed += sizeof(std::uint32_t) + text.size();
-      require(bytes.substr(consumed - text.size(), text.size()) == text);
+      fuzz_require(bytes.substr(consumed - text.size(), text.size()) == text);
       take_hello(text);
       take_lane(text);
       take_reply(text);
     }
   } catch (const BadFrame&) {
   }
-  require(consumed <= bytes.size());
+  fuzz_require(consumed <= bytes.size());
 }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(torch_reply_fuzz, data, size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (data[0] == 0) {
