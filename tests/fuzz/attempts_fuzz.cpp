@@ -53,7 +53,7 @@ std::map<std::uint32_t, std::uint32_t> deaths(const std::vector<AttemptNote>& no
 
 }  // namespace
 
-FUZZ_TARGET(attempts_fuzz, data, size) {
+FUZZ_TARGET(attempts_fuzz) {
   const std::vector<AttemptNote> notes = notes_in({reinterpret_cast<const char*>(data), size});
   AttemptHistory history;
   for (const AttemptNote& note : notes) history.see(note);

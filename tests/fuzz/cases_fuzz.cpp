@@ -6,7 +6,7 @@
 #include "tests/fuzz/target.h"
 #include "tools/tensor_compare/cases.h"
 
-FUZZ_TARGET(cases_fuzz, data, size) {
+FUZZ_TARGET(cases_fuzz) {
   using namespace msrun;
   try {
     for (const ComparisonCase& test : parse_cases("fuzz", {reinterpret_cast<const char*>(data), size})) {

@@ -10,7 +10,7 @@
 #include "tools/code_mapping/scope_index.h"
 #include "tools/code_mapping/statistic_table.h"
 
-FUZZ_TARGET(code_mapping_fuzz, data, size) {
+FUZZ_TARGET(code_mapping_fuzz) {
   using namespace msrun;
   using namespace msrun::code_mapping;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -7,7 +7,7 @@
 #include "tests/fuzz/target.h"
 #include "tools/recordings/companions.h"
 
-FUZZ_TARGET(companions_fuzz, data, size) {
+FUZZ_TARGET(companions_fuzz) {
   using namespace msrun;
   try {
     const recordings::Stacks stacks = recordings::read_stacks("fuzz.json", InputPieces(data, size));

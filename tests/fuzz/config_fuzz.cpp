@@ -32,7 +32,7 @@ void check(const char* name, std::string_view text) {
 
 }  // namespace
 
-FUZZ_TARGET(config_fuzz, data, size) {
+FUZZ_TARGET(config_fuzz) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check("fuzz.json", text);
   check("fuzz.yaml", text);

@@ -24,7 +24,7 @@ Rows read_rows(std::string_view text, std::size_t& torn_bytes) {
 
 }  // namespace
 
-FUZZ_TARGET(csv_fuzz, data, size) {
+FUZZ_TARGET(csv_fuzz) {
   std::size_t torn_bytes = 0;
   const Rows rows = read_rows({reinterpret_cast<const char*>(data), size}, torn_bytes);
   if (torn_bytes > size) std::abort();

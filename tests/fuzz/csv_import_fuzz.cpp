@@ -39,7 +39,7 @@ Files render(const ImportedCsv& imported, int precision) {
 
 }  // namespace
 
-FUZZ_TARGET(csv_import_fuzz, data, size) {
+FUZZ_TARGET(csv_import_fuzz) {
   if (size == 0) return 0;
   const int precision = data[0] % 21;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);

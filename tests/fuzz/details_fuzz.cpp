@@ -39,7 +39,7 @@ void judge_all(const std::string& bytes, Policy policy, bool compat_msprobe) {
 
 }  // namespace
 
-FUZZ_TARGET(details_fuzz, data, size) {
+FUZZ_TARGET(details_fuzz) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   for (const Policy policy : {Policy::per_api, Policy::current}) {
     for (const bool compat : {false, true}) {

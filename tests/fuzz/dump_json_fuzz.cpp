@@ -9,7 +9,7 @@
 #include "kernels/io/dump/dump_json.h"
 #include "tests/fuzz/target.h"
 
-FUZZ_TARGET(dump_json_fuzz, data, size) {
+FUZZ_TARGET(dump_json_fuzz) {
   using namespace msrun;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {

@@ -10,7 +10,7 @@
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"
 
-FUZZ_TARGET(ge_dump_fuzz, data, size) {
+FUZZ_TARGET(ge_dump_fuzz) {
   using namespace msrun;
   const MemoryFile memory(data, size);
   const InputFile file(memory.path());

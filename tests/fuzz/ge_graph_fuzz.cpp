@@ -6,7 +6,7 @@
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"
 
-FUZZ_TARGET(ge_graph_fuzz, data, size) {
+FUZZ_TARGET(ge_graph_fuzz) {
   using namespace msrun;
   const MemoryFile bytes(data, size);
   InputFile file(bytes.path());

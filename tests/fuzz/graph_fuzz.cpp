@@ -29,7 +29,7 @@ void check_tree(const graph::Side& side) {
 
 }  // namespace
 
-FUZZ_TARGET(graph_fuzz, data, size) {
+FUZZ_TARGET(graph_fuzz) {
   for (int fuzzed = 0; fuzzed < 3; ++fuzzed) {
     const auto source = [&](int file, std::string_view text) {
       return file == fuzzed ? JsonReader::Source(InputPieces(data, size)) : memory_source(text);

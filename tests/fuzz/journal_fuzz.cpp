@@ -72,7 +72,7 @@ std::string journal_of(std::uint8_t kind, std::string_view input) {
 
 }  // namespace
 
-FUZZ_TARGET(journal_fuzz, data, size) {
+FUZZ_TARGET(journal_fuzz) {
   if (size == 0) return 0;
   const std::uint8_t kind = data[0] % 5;
   const std::string bytes = journal_of(kind, std::string(data + 1, data + size));
@@ -93,7 +93,7 @@ FUZZ_TARGET(journal_fuzz, data, size) {
     msrun::fuzz_require(recovery.torn_tail == (recovery.torn_bytes > 0));
     msrun::fuzz_require((recovery.damaged_regions > 0) == (recovery.damaged_bytes > 0));
     msrun::fuzz_require(recovery.frames > 0 || records == 0);
-    if (kind == 4) msrun::fuzz_require(recovery.next_sequence == static_cast<std::uint64_t>(last + 1));
+    if (kind == 4) msrun::fuzz_require(recovery.next_sequence == static_cast<std::uint64_t>(last) + 1);
     if (kind == 4) msrun::fuzz_require(recovery.frames + recovery.missing_frames == recovery.next_sequence);
   } catch (const Error&) {
     msrun::fuzz_require(records == 0);

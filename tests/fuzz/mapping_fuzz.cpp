@@ -8,7 +8,7 @@
 #include "tools/dump_compare/mapping.h"
 #include "tools/recordings/layer_mapping.h"
 
-FUZZ_TARGET(mapping_fuzz, data, size) {
+FUZZ_TARGET(mapping_fuzz) {
   using namespace msrun;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto ignore = [](const std::string&) {};

@@ -6,7 +6,7 @@
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"
 
-FUZZ_TARGET(npy_fuzz, data, size) {
+FUZZ_TARGET(npy_fuzz) {
   using namespace msrun;
   const MemoryFile file(data, size);
   try {

@@ -8,7 +8,7 @@
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"
 
-FUZZ_TARGET(npz_fuzz, data, size) {
+FUZZ_TARGET(npz_fuzz) {
   using namespace msrun;
   const MemoryFile memory(data, size);
   const InputFile file(memory.path());

@@ -9,7 +9,7 @@
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"
 
-FUZZ_TARGET(pt_fuzz, data, size) {
+FUZZ_TARGET(pt_fuzz) {
   using namespace msrun;
   const MemoryFile file(data, size);
   try {

@@ -40,7 +40,7 @@ std::optional<std::string> encode_again(const Record& record) {
 
 }  // namespace
 
-FUZZ_TARGET(record_fuzz, data, size) {
+FUZZ_TARGET(record_fuzz) {
   if (size == 0) return 0;
   const std::string bytes = record_of(data[0], {reinterpret_cast<const char*>(data) + 1, size - 1});
   try {

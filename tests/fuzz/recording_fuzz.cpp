@@ -36,7 +36,7 @@ void check(const msrun::recordings::Recording& recording) {
 
 }  // namespace
 
-FUZZ_TARGET(recording_fuzz, data, size) {
+FUZZ_TARGET(recording_fuzz) {
   using namespace msrun;
   for (const bool debug : {false, true}) {
     try {

@@ -50,7 +50,7 @@ void take(std::string_view record) {
 
 }  // namespace
 
-FUZZ_TARGET(result_fuzz, data, size) {
+FUZZ_TARGET(result_fuzz) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (data[0] == 255) {

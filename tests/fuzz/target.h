@@ -1,7 +1,7 @@
 // How a fuzz target is written down: for libFuzzer, which makes a program of each, or for the one program that shows
 // all of them the inputs that are known (replay.cpp).
 //
-//   FUZZ_TARGET(csv_fuzz, data, size) { ...; return 0; }
+//   FUZZ_TARGET(csv_fuzz) { ... data, size ...; return 0; }
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@ inline void fuzz_require(bool holds) {
 }  // namespace msrun
 
 #ifdef MSRUN_FUZZ_REPLAY
-#define FUZZ_TARGET(name, data, size)                                                                      \
-  static int name(const std::uint8_t* data, std::size_t size);                                             \
-  [[maybe_unused]] static const bool name##_is_known = msrun::fuzz_targets().emplace(#name, &name).second; \
+#define FUZZ_TARGET(name)                                                                                    \
+  static int name(const std::uint8_t* data, std::size_t size);                                               \
+  [[maybe_unused]] static const bool name##_is_known = msrun::fuzz_targets().emplace(#name, &(name)).second; \
   static int name(const std::uint8_t* data, std::size_t size)
 #else
-#define FUZZ_TARGET(name, data, size) extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+#define FUZZ_TARGET(name) extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 #endif

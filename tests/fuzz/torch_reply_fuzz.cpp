@@ -98,7 +98,7 @@ void take_stream(std::string_view bytes) {
 
 }  // namespace
 
-FUZZ_TARGET(torch_reply_fuzz, data, size) {
+FUZZ_TARGET(torch_reply_fuzz) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (data[0] == 0) {
