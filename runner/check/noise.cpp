@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,18 @@ Tensor noise_of_outliers(const Tensor& noise, const Tensor& bench, DType dtype) 
   return changed_elements(noise, [&](double value, std::int64_t i) {
     return std::max(4 * value, unit_in_last_place(dtype, bench.item(i)) / 3);
   });
+}
+
+bool has_many_values(const Tensor& bench) {
+  constexpr std::size_t many = 32;
+  constexpr std::int64_t most_looked_at = 4096;
+  const Tensor exact = bench.to(DType::float64).contiguous();
+  std::set<double> values;
+  for (std::int64_t i = 0; i < exact.numel(); i += std::max<std::int64_t>(exact.numel() / most_looked_at, 1)) {
+    const double value = exact.data<double>()[i];
+    if (std::isfinite(value) && values.insert(std::abs(value)).second && values.size() == many) return true;
+  }
+  return false;
 }
 
 Tensor root_of(const Tensor& squares, const std::optional<Tensor>& without) {

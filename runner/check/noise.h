@@ -38,6 +38,10 @@ std::int64_t most_outliers(std::int64_t count);
 // next to 1 rounds to it or does not.
 Tensor noise_of_outliers(const Tensor& noise, const Tensor& bench, DType dtype);
 
+// Whether a result has so many different values (32, of 4,096 elements that are looked at) that what rounding does to
+// its elements is not the same for all of them: equal elements err alike.
+bool has_many_values(const Tensor& bench);
+
 // The roots, float64, of sums of squares, each less its element of `without`.
 Tensor root_of(const Tensor& squares, const std::optional<Tensor>& without);
 

@@ -54,6 +54,25 @@ std::vector<ApiCall> calls(DType dtype) {
           call_of("NPU.npu_rms_norm.0", {{300, 40}, {40}}, {300, 40}, dtype, -1, 3)};
 }
 
+// The sum of digammas behind a gradient: elements err by some places on the way, and where all of them are equal,
+// alike.
+ApiResult mvlgamma_off_by(double factor, double least, double most) {
+  ApiCall call = call_of("Torch.mvlgamma.0", {{16, 64}}, {16, 64}, DType::bfloat16, least, most);
+  call.args.emplace_back(std::int64_t{5});
+  call.grad_inputs = call_of("Torch.abs.0", {{16, 64}}, {16, 64}, DType::bfloat16, 0.5, 0.5).args;
+  return check_on(accelerator, call, {}, [factor](const MaterialisedCall&, DeviceResult& computed) {
+    scale(computed.gradients.at(0), factor);
+  });
+}
+
+TEST(CommonErrors, AreThoseOfElementsThatDiffer) {
+  const ApiResult varied = mvlgamma_off_by(1.02, 2.3, 3.5);
+  EXPECT_TRUE(is_suspicious(varied)) << described(varied);
+  const ApiResult equal = mvlgamma_off_by(1.02, 2.5, 2.5);
+  EXPECT_FALSE(is_suspicious(equal)) << described(equal);
+  EXPECT_TRUE(is_suspicious(mvlgamma_off_by(1.2, 2.5, 2.5)));
+}
+
 class HalfGradients : public ::testing::TestWithParam<DType> {};
 
 TEST_P(HalfGradients, OfSoundDevicesAreNotAccused) {

@@ -29,6 +29,17 @@ TEST(Outliers, ErrByFourTimesTheirNoiseOrAThirdOfAPlace) {
   EXPECT_DOUBLE_EQ(of_outliers.item(2), 0x1p-5 / 3);
 }
 
+TEST(ManyValues, AreDifferentMagnitudes) {
+  Tensor values = Tensor::zeros(DType::float64, Dims{100'000});
+  double* to = values.mutable_data<double>();
+  EXPECT_FALSE(has_many_values(values));
+  for (std::int64_t i = 0; i < values.numel(); ++i) to[i] = static_cast<double>(i % 31) * (i % 2 == 0 ? 1 : -1);
+  EXPECT_FALSE(has_many_values(values));
+  for (std::int64_t i = 0; i < values.numel(); ++i) to[i] = static_cast<double>(i % 50'000 / 1500);
+  EXPECT_TRUE(has_many_values(values));
+  EXPECT_FALSE(has_many_values(Tensor::full(DType::bfloat16, Dims{64}, std::numeric_limits<double>::infinity())));
+}
+
 Tensor two_rows(const std::array<double, 4>& values) {
   return Tensor::from<double>(DType::float64, Dims{2, 2}, std::span<const double>(values));
 }
