@@ -69,7 +69,7 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
   }
   const DType dtype = result_dtype({&x, &gamma});
   const DType of_statistics = compute_dtype(dtype);
-  const DType compute = of_statistics == DType::float32 && computes_wide() ? DType::float64 : of_statistics;
+  const DType compute = held_dtype(of_statistics);
   const Summation summation = x.arithmetic().summation;
   const Tensor input = x.tensor().contiguous();
   const Tensor weights = gamma.tensor().to(compute).contiguous();

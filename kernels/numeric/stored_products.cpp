@@ -17,6 +17,8 @@ bool stores_products() {
 
 bool computes_wide() { return current != nullptr; }
 
+DType held_dtype(DType dtype) { return dtype == DType::float32 && computes_wide() ? DType::float64 : dtype; }
+
 void note_added_products() { current->adds_ = true; }
 
 double smallest_stored() { return current == nullptr ? 0 : current->smallest_; }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/base/replaced.h"
+#include "kernels/tensor/dtype.h"
 
 namespace msrun {
 
@@ -37,6 +38,9 @@ bool stores_products();
 // Asked by other kernels, of which it is not told: whether one lives on the calling thread, so that what they hold on
 // the way to their results, sums, statistics, positions, is wide.
 bool computes_wide();
+
+// What such a kernel holds on the way in place of a dtype: float64 for float32 where it computes wide, else that dtype.
+DType held_dtype(DType dtype);
 
 // Tells the innermost one, which is there, that stored products are added to each other.
 void note_added_products();

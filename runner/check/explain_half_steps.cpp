@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "kernels/compare/estimates.h"
-#include "runner/check/call_part.h"
 #include "runner/check/explain.h"
 #include "runner/check/noise.h"
 

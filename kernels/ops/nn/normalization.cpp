@@ -31,7 +31,7 @@ struct Normalised {
 // whatever the dtype of the tensor; group norm's store them in that of its parameters, and rms norm may be composed.
 DType norm_dtype(DType dtype, const NormLayout& layout) {
   const bool holds_wide = layout.statistics != NormStatistics::mean_square && !layout.gradients_from_sums;
-  return dtype == DType::float32 && holds_wide && computes_wide() ? DType::float64 : compute_dtype(dtype);
+  return compute_dtype(holds_wide ? held_dtype(dtype) : dtype);
 }
 
 Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::optional<Var>& bias, NormLayout layout,
