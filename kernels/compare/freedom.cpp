@@ -63,6 +63,9 @@ constexpr Eigen::Index largest_subspace = 128;
 // Turns that are the identity but for rounding are left out.
 constexpr double negligible = 1e-6;
 
+// All products here are this one, since each pair of types takes the compiler seconds. a is (m, k), b is (k, n).
+Matrix times(const Matrix& a, const Matrix& b) { return a * b; }
+
 Complex phase_of(Complex overlap) {
   const double size = std::abs(overlap);
   return std::isfinite(size) && size > 0 ? overlap / size : Complex{1};
@@ -82,7 +85,7 @@ Eigen::MatrixXcd closest_turn(const Eigen::MatrixXcd& overlaps, double full) {
   // Square matrices need no QR decomposition first.
   const Eigen::JacobiSVD<Eigen::MatrixXcd, Eigen::NoQRPreconditioner> factors(
       overlaps, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  return factors.matrixU() * factors.matrixV().adjoint();
+  return times(factors.matrixU(), factors.matrixV().adjoint());
 }
 
 bool is_identity(const Eigen::MatrixXcd& turn) {
@@ -134,7 +137,7 @@ class Search {
       // Scaled, so that the rows of R weigh no more than the columns of Q.
       const double scale = b.norm() * d.norm() / static_cast<double>(size);
       if (!(scale > 0) || !std::isfinite(scale)) continue;
-      overlaps += d.adjoint() * b / scale;
+      overlaps += times(d.adjoint(), b) / scale;
       full += 1;
     }
     if (full == 0) return;
@@ -216,8 +219,8 @@ bool right_vectors_are_rows(Freedom freedom, const List& bench, const Tensor* in
   const bool fits = a.data.size(-2) == u.data.size(-2) && u.data.size(-1) >= count && v.data.size(-1) >= count;
   if (!fits || std::min({a.count(), u.count(), s.count(), v.count()}) < 1) return false;
   const Matrix scaled = u.matrix(0).leftCols(count) * s.matrix(0).row(0).transpose().asDiagonal();
-  const double as_columns = (scaled * v.matrix(0).leftCols(count).transpose() - a.matrix(0)).norm();
-  const double as_rows = (scaled * v.matrix(0).topRows(count) - a.matrix(0)).norm();
+  const double as_columns = (times(scaled, v.matrix(0).leftCols(count).transpose()) - a.matrix(0)).norm();
+  const double as_rows = (times(scaled, v.matrix(0).topRows(count)) - a.matrix(0)).norm();
   return as_rows < as_columns;
 }
 
@@ -396,8 +399,7 @@ Value Alignment::turned(const Value& outputs) const {
       }
       for (const Block& block : turns.blocks[static_cast<std::size_t>(batch)]) {
         auto vectors = to.middleCols(block.first, block.turn.cols());
-        const Matrix product = vectors * block.turn;
-        vectors = product;
+        vectors = times(vectors, block.turn);
       }
     }
     if (turns.role == Role::rows) result = result.transpose(-1, -2);
