@@ -113,16 +113,18 @@ class Explainer {
   // others.
   bool rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                          Judged& judged);
-  // A way to compute a call for inputs beside its own, whose errors are so many times those of the device.
+  // A way to compute a call for inputs beside its own, whose errors are so many times those of the device, and no
+  // larger than `most`, of the row's shape, if that is defined.
   struct Rounding {
     Variations::Beside how;
-    double times;
+    double times = 1;
+    Tensor most = {};
   };
   // Whether what the errors of all elements have in common, a factor, is more than rounding makes so: a few roundings
-  // of one number on which all of them depend, or what such computations show. model says what else than the benchmark
-  // is right.
-  bool has_common_error(const SumModel& model, const std::vector<Rounding>& roundings, const Comparison& comparison,
-                        std::size_t row, const Select& select, std::size_t samples);
+  // of one number on which all of them depend, or what such computations show. model says what else than bench is
+  // right.
+  bool has_common_error(const Tensor& bench, const SumModel& model, const std::vector<Rounding>& roundings,
+                        const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples);
   // The noise of a row for inputs beside those of the call, computed so; undefined if it is not to be had. `lost` gets
   // what a rough computation, or sums in a narrow accumulator, leave in place of numbers, beside what it has.
   Tensor noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/compare/estimates.h"
+#include "kernels/tensor/changed_elements.h"
 #include "runner/check/explain.h"
 #include "runner/check/noise.h"
 
@@ -15,6 +16,53 @@ namespace {
 constexpr double roundings_in_common = 3;
 // ... Beyond them a device errs at most so many times as much as samples do, of which there are few.
 constexpr double times_of_common_error = 8;
+// The factors that the errors of samples have in common, and between which those of a device may lie: it may err less
+// than a sample does in the direction that all of them err in, and in both as chance lets them differ.
+class CommonFactors {
+ public:
+  void add(double factor) {
+    sum_ += factor;
+    squares_ += factor * factor;
+    ++count_;
+  }
+
+  double mean() const { return count_ > 0 ? sum_ / count_ : 0; }
+
+  // The standard deviation; that of few samples, which may be alike by chance, is an eighth of their size at least.
+  double deviation() const {
+    if (count_ < 2) return std::sqrt(squares_);
+    const double square = squares_ / count_;
+    const double variance = std::max(square - mean() * mean(), 0.0) * count_ / (count_ - 1);
+    return std::max(std::sqrt(variance), std::sqrt(square) / 8);
+  }
+
+ private:
+  double sum_ = 0;
+  double squares_ = 0;
+  double count_ = 0;
+};
+
+// The numbers from exact to narrow that lie next to the device's; exact ones where a narrow one is not finite.
+Tensor nearest_between(const Tensor& exact, const Tensor& narrow, const Tensor& device) {
+  const Tensor ends = narrow.to(DType::float64).contiguous();
+  const Tensor values = device.to(DType::float64).contiguous();
+  return changed_elements(exact.to(DType::float64), [&](double value, std::int64_t i) {
+    const double end = ends.data<double>()[i];
+    if (!std::isfinite(end) || !std::isfinite(value) || std::isnan(values.data<double>()[i])) return value;
+    return std::clamp(values.data<double>()[i], std::min(value, end), std::max(value, end));
+  });
+}
+
+// Results that are no further than `most` from the exact ones; as they are if it is not defined.
+Tensor within(const Tensor& rounded, const Tensor& exact, const Tensor& most) {
+  if (!most.defined()) return rounded;
+  const Tensor values = exact.to(DType::float64).contiguous();
+  return changed_elements(rounded.to(DType::float64), [&](double value, std::int64_t i) {
+    const double from = values.data<double>()[i];
+    const double error = value - from;
+    return std::isfinite(error) ? from + std::clamp(error, -most.data<double>()[i], most.data<double>()[i]) : value;
+  });
+}
 
 }  // namespace
 
@@ -60,16 +108,18 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   // A step that overflows is one of those.
   std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   if (sound && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel())) model.with_stored = std::move(*sound);
-  const auto explains = [&](const Tensor& noise, const char* what, const std::vector<Rounding>& roundings) {
-    if (!noise.defined() || !errs_like(bench, device, noise, times_of_noise)) return false;
+  const auto explains = [&](const Tensor& numbers, const Tensor& noise, const char* what,
+                            const std::vector<Rounding>& roundings) {
+    if (!noise.defined() || !errs_like(numbers, device, noise, times_of_noise)) return false;
     model.lost = lost;
-    model.noise = noise_of_many(noise, bench, dtype);
-    RoundingFit fit = fit_rounding(bench, device, model);
+    model.noise = noise_of_many(noise, numbers, dtype);
+    RoundingFit fit = fit_rounding(numbers, device, model);
     if ((wide_sums || adds_in_half) && !rounds_once_ && fit.beyond > 0 && fit.beyond <= most_outliers(judged.count)) {
-      model.noise = noise_of_outliers(noise, bench, dtype);
-      fit = fit_rounding(bench, device, model);
+      model.noise = noise_of_outliers(noise, numbers, dtype);
+      fit = fit_rounding(numbers, device, model);
     }
-    if (!is_acceptable(fit, judged.count) || has_common_error(model, roundings, comparison, row, select, samples))
+    if (!is_acceptable(fit, judged.count) ||
+        has_common_error(numbers, model, roundings, comparison, row, select, samples))
       return false;
     judged.model = model;
     judged.fit = fit;
@@ -86,40 +136,53 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     of_steps = larger_noise(of_steps, noise_beside(composed, comparison, row, select, samples, lost));
   std::vector<Rounding> roundings{{by_steps, in_proportion}, {in_float32, times_of_float32}};
   if (dtype == DType::float16) roundings.push_back({composed, 1});
-  if (between_kernels && explains(of_steps, "intermediate results", roundings)) return true;
+  if (between_kernels && explains(bench, of_steps, "intermediate results", roundings)) return true;
   if (wide_sums || (between_kernels && !adds_in_half)) return false;
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
   const Variations::Beside narrow{{.summation = {.accumulator = accumulator}}};
   Tensor of_sums = noise_beside(narrow, comparison, row, select, samples, lost);
+  // Devices that are known to add up so lose terms, too; where they are not known to, it is a fault.
+  // Devices that are known to add up so may lose whatever such sums do; of others it is a fault.
+  const bool known = op_.traits().adds_in_half(comparison.of_gradients);
+  const std::optional<Tensor> one_by_one =
+      known ? computed_with(narrow.arithmetic, comparison, row, select) : std::nullopt;
+  const Tensor exact = one_by_one ? nearest_between(bench, *one_by_one, device) : bench;
+  const Tensor most = most_of_narrow_sums(exact, model, known || model.adds_terms, dtype);
+  Rounding of_additions{.how = narrow, .most = most};
   if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
-  if (model.longest > 1 && explains(of_sums, "partial sums", {{narrow, 1}})) return true;
-  roundings.push_back({narrow, 1});
-  return explains(combined_noise(of_sums, of_steps, 1, 1), "intermediate results", roundings);
+  of_sums = smaller_noise(of_sums, most);
+  if (model.longest > 1 && explains(exact, of_sums, "partial sums", {of_additions})) return true;
+  roundings.push_back(std::move(of_additions));
+  return explains(exact, combined_noise(of_sums, of_steps, 1, 1), "intermediate results", roundings);
 }
 
-bool Explainer::has_common_error(const SumModel& model, const std::vector<Rounding>& roundings,
+bool Explainer::has_common_error(const Tensor& bench, const SumModel& model, const std::vector<Rounding>& roundings,
                                  const Comparison& comparison, std::size_t row, const Select& select,
                                  std::size_t samples) {
-  const auto& [bench, device] = comparison.pairs[row];
-  double factor = std::abs(common_factor(bench, device));
-  if (model.with_stored.defined()) factor = std::min(factor, std::abs(common_factor(model.with_stored, device)));
+  const Tensor& device = comparison.pairs[row].device;
+  double factor = common_factor(bench, device);
+  if (model.with_stored.defined()) {
+    const double beside_stored = common_factor(model.with_stored, device);
+    if (std::abs(beside_stored) < std::abs(factor)) factor = beside_stored;
+  }
   const double allowed = roundings_in_common * epsilon(device.dtype()) / 2;
-  if (factor <= allowed || !has_many_values(bench)) return false;
-  double squares = 0;
-  for (const auto& [how, times] : roundings) {
-    double of_samples = 0;
-    std::size_t count = 0;
-    for (const Variations::Nearby& one : variations_.nearby(how, samples)) {
+  if (std::abs(factor) <= allowed || !has_many_values(bench)) return false;
+  double least = -allowed;
+  double most = allowed;
+  double variance = 0;
+  for (const Rounding& rounding : roundings) {
+    CommonFactors factors;
+    for (const Variations::Nearby& one : variations_.nearby(rounding.how, samples)) {
       const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
       const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
-      if (!exact || !rounded) continue;
-      const double of_sample = times * common_factor(*exact, *rounded);
-      of_samples += of_sample * of_sample;
-      ++count;
+      if (exact && rounded) factors.add(common_factor(*exact, within(*rounded, *exact, rounding.most)));
     }
-    if (count > 0) squares += of_samples / static_cast<double>(count);
+    const double mean = rounding.times * factors.mean();
+    (mean < 0 ? least : most) += mean;
+    variance += std::pow(rounding.times * factors.deviation(), 2);
   }
-  return factor > allowed + times_of_common_error * std::sqrt(squares);
+  const double by_chance = times_of_common_error * std::sqrt(variance);
+  return factor < least - by_chance || factor > most + by_chance;
 }
 
 }  // namespace msrun

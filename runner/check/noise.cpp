@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 #include <vector>
@@ -66,6 +67,27 @@ Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
   for (std::int64_t i = 0; i < noise.numel(); ++i)
     values[i] = std::max(values[i], of_rounding * spread.data<double>()[i]);
   return noise;
+}
+
+Tensor most_of_narrow_sums(const Tensor& bench, const SumModel& model, bool sums_alone, DType dtype) {
+  constexpr double most_of_a_sum = 1.0 / 24;
+  const auto terms = static_cast<double>(model.longest);
+  // Equal terms are all rounded in one direction, by half a unit of the partial sum, which grows.
+  const double of_sum = model.longest > 1 ? std::min(terms * epsilon(dtype) / 8, most_of_a_sum) : most_of_a_sum;
+  // The spread of a function of sums is not that of their terms, which its other steps may have made less of.
+  const double of_terms = epsilon(dtype) / std::sqrt(12.0) * (sums_alone ? std::sqrt(terms) : 1);
+  const Tensor spread =
+      model.spread.defined() ? model.spread : by_rows(bench, [](double, double of_row) { return of_row; });
+  return changed_elements(bench.to(DType::float64), [&](double value, std::int64_t i) {
+    if (!std::isfinite(value)) return std::numeric_limits<double>::infinity();
+    return std::max(of_sum * std::abs(value), of_terms * spread.data<double>()[i]);
+  });
+}
+
+Tensor smaller_noise(const Tensor& first, const Tensor& second) {
+  if (!first.defined()) return {};
+  return changed_elements(first,
+                          [&](double value, std::int64_t i) { return std::min(value, second.data<double>()[i]); });
 }
 
 Tensor steadied(const Tensor& noise) {

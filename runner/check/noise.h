@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "kernels/compare/rounding.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -16,6 +17,16 @@ Tensor larger_noise(const Tensor& first, const Tensor& second);
 // The noise of sums of which every addition is rounded to a dtype: there may be another order of them in which a
 // partial sum is as large as the terms, and is rounded as such.
 Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype);
+
+// What sums of model.longest terms (1 or 0: not known) may err by whose partial sums are rounded to a dtype, float64: a
+// share of each element, at most a twenty-fourth part, and what roundings leave of terms that cancel, of all terms
+// where the result is such `sums_alone`. A sum that is some hundred times as large as its terms takes no more of them
+// in, and what it lacks then is not rounding. Where the model knows no spread the root mean square of the row stands
+// for it.
+Tensor most_of_narrow_sums(const Tensor& bench, const SumModel& model, bool sums_alone, DType dtype);
+
+// The smaller noise of two bounds, element by element; undefined if the first is.
+Tensor smaller_noise(const Tensor& first, const Tensor& second);
 
 // The noise that few samples have shown, of which chance leaves some elements out: the mean square of each and that of
 // its row, the elements along the last axis, together.

@@ -224,7 +224,7 @@ TEST(HalfSteps, AreNoneWhereAllElementsErrAsTheWorstMay) {
       });
     });
   };
-  EXPECT_EQ(off_by(15).forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(off_by(15));
+  EXPECT_EQ(off_by(12).forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(off_by(12));
   EXPECT_TRUE(is_suspicious(off_by(33))) << described(off_by(33));
 }
 

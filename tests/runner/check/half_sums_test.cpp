@@ -118,5 +118,61 @@ TEST(HalfSums, OfRunningSumsMayErrAsFewSamplesDoNotTell) {
   }
 }
 
+ApiCall along_last(const char* name, const Dims& shape, const Dims& output, std::vector<Value> arguments, double low) {
+  ApiCall call = call_of(name, {shape}, output, DType::bfloat16, low, 2);
+  call.args.insert(call.args.end(), arguments.begin(), arguments.end());
+  call.has_backward = false;
+  return call;
+}
+
+// Sums of half types, added term by term, stand still where they are some hundred times as large as a term: what they
+// lack then would explain any result. Where no device is known to add up so, a part of it is taken for rounding.
+TEST(HalfSums, OfProcessorsExplainNoResultThatIsLost) {
+  constexpr std::int64_t columns = 4096;
+  const std::vector<ApiCall> calls{
+      along_last("Torch.mean.0", {40, columns}, {40}, {std::int64_t{1}}, 0.5),
+      along_last("Torch.sum.0", {40, columns}, {40}, {std::int64_t{1}}, 0.5),
+      along_last("Functional.softmax.0", {40, columns}, {40, columns}, {std::int64_t{-1}}, -2),
+      along_last("Functional.layer_norm.0", {40, columns}, {40, columns}, {Value(List{Value(columns)})}, -2),
+      along_last("Functional.group_norm.0", {2, 8, columns}, {2, 8, columns}, {std::int64_t{2}}, -2),
+      along_last("Functional.adaptive_avg_pool1d.0", {40, columns}, {40, 1}, {std::int64_t{1}}, 0.5),
+      along_last("Torch.norm.0", {40, columns}, {40}, {2.0, std::int64_t{1}}, -2),
+  };
+  for (const ApiCall& call : calls) {
+    const ApiResult sound = check_on(processor, call, {}, {});
+    EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+    for (const double factor : {0.0, 0.5, 0.8}) {
+      const ApiResult faulty = check_on(
+          processor, call, {}, [&](const MaterialisedCall&, DeviceResult& result) { scale(result.output, factor); });
+      EXPECT_TRUE(is_suspicious(faulty)) << factor << ' ' << described(faulty);
+    }
+    const ApiResult row = check_on(processor, call, {}, [&](const MaterialisedCall&, DeviceResult& result) {
+      const std::int64_t size = result.output.get<Tensor>()->numel() / 8;
+      result.output = changed_elements(*result.output.get<Tensor>(),
+                                       [&](double value, std::int64_t i) { return i / size == 3 ? 0.0 : value; });
+    });
+    EXPECT_TRUE(is_suspicious(row)) << described(row);
+  }
+}
+
+// Threads that add to one element do lose terms, so that no more than that is explained of what they leave.
+TEST(HalfSums, OfThreadsExplainWhatTheyLoseAndNoMore) {
+  ApiCall call = call_of("Torch.scatter_add.0", {{2, 40}, {2000, 40}}, {2, 40}, DType::bfloat16, 0.5, 2);
+  const Value first_row = call_of("", {{2000, 40}}, {}, DType::int64, 0, 0).args.front();
+  call.args.insert(call.args.begin() + 1, {Value(std::int64_t{0}), first_row});
+  call.has_backward = false;
+  EvaluationOptions narrow;
+  narrow.arithmetic.summation.accumulator = Accumulator::bfloat16;
+  for (const HalfRounding device : {processor, accelerator}) {
+    const ApiResult sound = check_on(device, call, narrow, {});
+    EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+    for (const double factor : {-1.0, 0.0, 1.5}) {
+      const ApiResult faulty = check_on(
+          device, call, {}, [&](const MaterialisedCall&, DeviceResult& result) { scale(result.output, factor); });
+      EXPECT_TRUE(is_suspicious(faulty)) << factor << ' ' << described(faulty);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace msrun::testing
