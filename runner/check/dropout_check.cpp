@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runner/check/result_dtypes.h"
+
 namespace msrun {
 namespace {
 
@@ -24,6 +26,13 @@ std::optional<DropoutRule> rule_of(const Value& kept, const Value& dropped, cons
                     if_kept->shape() == device->shape() && if_dropped->shape() == device->shape();
   if (!fits) return std::nullopt;
   return DropoutRule{*if_kept, *if_dropped, draws};
+}
+
+// That of the first tensor among the arguments, which all results of a dropout have; nothing without a tensor.
+std::optional<DType> dtype_of(const MaterialisedCall& call) {
+  std::optional<DType> first;
+  for_each_argument(call, [&](const Tensor& tensor) { first = first.value_or(tensor.dtype()); });
+  return first;
 }
 
 std::string unlikely_chance(const std::vector<Fate>& fates, const Dropping& draws) {
@@ -50,7 +59,10 @@ void DropoutCheck::evaluate_both() {
 
 DropoutCheck::Verdict DropoutCheck::of_output(const Value& device) {
   const Tensor* output = first_tensor(device);
-  if (output == nullptr || output->numel() > most_elements) return {};
+  if (output == nullptr) return {};
+  if (const DType dtype = dtype_of(call_).value_or(output->dtype()); output->dtype() != dtype)
+    return {true, text_of_other_dtype("The result", output->dtype(), dtype)};
+  if (output->numel() > most_elements) return {};
   evaluate_both();
   const std::optional<DropoutRule> rule = rule_of(kept_.output, dropped_.output, draws_, output);
   if (!rule) return {};
@@ -62,7 +74,10 @@ DropoutCheck::Verdict DropoutCheck::of_output(const Value& device) {
 
 DropoutCheck::Verdict DropoutCheck::of_gradients(const List& device) {
   const Tensor* gradient = device.empty() ? nullptr : device.front().get<Tensor>();
-  if (gradient == nullptr || gradient->numel() > most_elements) return {};
+  if (gradient == nullptr) return {};
+  if (const DType dtype = dtype_of(call_).value_or(gradient->dtype()); gradient->dtype() != dtype)
+    return {true, text_of_other_dtype("The gradient", gradient->dtype(), dtype)};
+  if (gradient->numel() > most_elements) return {};
   evaluate_both();
   // Where nothing is dropped the operator may return its argument itself: a dump then holds the gradients of the step
   // that made it.

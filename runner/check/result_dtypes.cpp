@@ -15,8 +15,7 @@ namespace msrun {
 namespace {
 
 void mark(DetailsRow& row, const char* what, DType found, DType expected) {
-  accuse(row, std::string(what) + " has the dtype " + std::string(name(found)) + " in place of " +
-                  std::string(name(expected)) + ".");
+  accuse(row, text_of_other_dtype(what, found, expected));
 }
 
 // The dtypes of floating arguments, and those that the call names.
@@ -45,6 +44,11 @@ List own_outputs(const Operator& op, MaterialisedCall call) {
 }
 
 }  // namespace
+
+std::string text_of_other_dtype(const char* what, DType found, DType expected) {
+  return std::string(what) + " has the dtype " + std::string(name(found)) + " in place of " +
+         std::string(name(expected)) + ".";
+}
 
 bool computed_in_float32(const MaterialisedCall& call) {
   std::optional<DType> with_axes;

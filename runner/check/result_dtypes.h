@@ -2,6 +2,8 @@
 // and the values of a result of another dtype may well agree.
 #pragma once
 
+#include <string>
+
 #include "kernels/api/operators.h"
 #include "kernels/compare/compare.h"
 #include "kernels/evaluate/materialise.h"
@@ -21,6 +23,9 @@ void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Compa
 // the arguments (DeviceResult::gradients), and rows those of their comparison, in the order of the dialect.
 void judge_gradient_dtypes(const MaterialisedCall& call, const Dialect& dialect, const List& gradients,
                            std::vector<DetailsRow>& rows);
+
+// What is said of a result, named `what`, with another dtype than it has to have.
+std::string text_of_other_dtype(const char* what, DType found, DType expected);
 
 // Whether a call with float64 tensors is computed in float32 all the same, because these have no axes, and others have.
 bool computed_in_float32(const MaterialisedCall& call);

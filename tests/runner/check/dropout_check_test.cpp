@@ -81,6 +81,26 @@ TEST(DropoutCheck, WrongValuesAreFound) {
   }
 }
 
+TEST(DropoutCheck, OtherDtypesAreFound) {
+  const auto as = [](DType dtype) {
+    return [dtype](DeviceResult& of, int) { of.output = of.output.get<Tensor>()->to(dtype); };
+  };
+  const auto gradient_as = [](DType dtype) {
+    return [dtype](DeviceResult& of, int) { of.gradients.front() = of.gradients.front().get<Tensor>()->to(dtype); };
+  };
+  for (const Planted& planted : dropouts()) {
+    for (const auto& [own, other] : {std::pair(DType::float64, DType::float32),
+                                     {DType::float32, DType::float64},
+                                     {DType::bfloat16, DType::float32},
+                                     {DType::float32, DType::float16}}) {
+      const ApiResult output = result(planted, own, as(other));
+      EXPECT_TRUE(is_suspicious(output)) << planted.api << ' ' << name(other);
+      EXPECT_THAT(message_with_reason(output), HasSubstr("has the dtype " + std::string(name(other))));
+      EXPECT_TRUE(is_suspicious(result(planted, own, gradient_as(other)))) << planted.api << ' ' << name(other);
+    }
+  }
+}
+
 // A generator whose counter starts anew in each row: as many are dropped as chance would drop.
 TEST(DropoutCheck, RowsThatAreDroppedAlikeAreFound) {
   const Dims shape{40, 50};
