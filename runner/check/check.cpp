@@ -341,7 +341,7 @@ class Check {
     result_.backward_rows = std::move(gradients.rows);
     if (knows_dtypes) judge_gradient_dtypes(call, *options_.dialect, device.gradients, result_.backward_rows);
     if (traits_->random_zeros && !options_.compare.compat_msprobe) {
-      const auto [output_is_sound, gradients_are_sound] = judge_dropout(op, call, benchmark, device);
+      const auto [output_is_sound, gradients_are_sound] = judge_dropout(op, call, benchmark, device, knows_dtypes);
       forward_by_chance = forward_by_chance || output_is_sound;
       gradients.shares_by_chance = gradients.shares_by_chance || gradients_are_sound;
     }
@@ -370,12 +370,13 @@ class Check {
   // The documented comparison of a dropout looks at the shares of zeros alone. True for the output, and for the
   // gradients, if every value is one that a dropout may give.
   std::pair<bool, bool> judge_dropout(const Operator& op, const MaterialisedCall& call,
-                                      const EvaluationOptions& benchmark, const DeviceResult& device) {
+                                      const EvaluationOptions& benchmark, const DeviceResult& device,
+                                      bool results_have_dtypes) {
     DropoutCheck::Verdict output;
     DropoutCheck::Verdict gradients;
     refused_ = refused_tensors();
     try {
-      DropoutCheck dropout(op, call, benchmark);
+      DropoutCheck dropout(op, call, benchmark, results_have_dtypes);
       if (result_.forward != Status::skip) output = dropout.of_output(device.output);
       if (result_.backward && *result_.backward != Status::skip) gradients = dropout.of_gradients(device.gradients);
     } catch (const SkipError&) {

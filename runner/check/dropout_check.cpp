@@ -1,6 +1,7 @@
 #include "runner/check/dropout_check.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runner/check/result_dtypes.h"
 
@@ -28,13 +29,6 @@ std::optional<DropoutRule> rule_of(const Value& kept, const Value& dropped, cons
   return DropoutRule{*if_kept, *if_dropped, draws};
 }
 
-// That of the first tensor among the arguments, which all results of a dropout have; nothing without a tensor.
-std::optional<DType> dtype_of(const MaterialisedCall& call) {
-  std::optional<DType> first;
-  for_each_argument(call, [&](const Tensor& tensor) { first = first.value_or(tensor.dtype()); });
-  return first;
-}
-
 std::string unlikely_chance(const std::vector<Fate>& fates, const Dropping& draws) {
   std::string text = unlikely_share(fates, draws.probability);
   return text.empty() ? unlikely_pattern(fates, draws) : text;
@@ -42,8 +36,16 @@ std::string unlikely_chance(const std::vector<Fate>& fates, const Dropping& draw
 
 }  // namespace
 
-DropoutCheck::DropoutCheck(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark)
-    : op_(op), call_(call), benchmark_(benchmark) {}
+DropoutCheck::DropoutCheck(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark,
+                           bool results_have_dtypes)
+    : op_(op), call_(call), benchmark_(benchmark), results_have_dtypes_(results_have_dtypes) {}
+
+std::string DropoutCheck::other_dtype(const char* what, const Tensor& result) const {
+  std::optional<DType> own;
+  for_each_argument(call_, [&](const Tensor& tensor) { own = own.value_or(tensor.dtype()); });
+  const bool has_other = results_have_dtypes_ && own && result.dtype() != *own;
+  return has_other ? text_of_other_dtype(what, result.dtype(), *own) : std::string();
+}
 
 void DropoutCheck::evaluate_both() {
   if (evaluated_) return;
@@ -60,8 +62,7 @@ void DropoutCheck::evaluate_both() {
 DropoutCheck::Verdict DropoutCheck::of_output(const Value& device) {
   const Tensor* output = first_tensor(device);
   if (output == nullptr) return {};
-  if (const DType dtype = dtype_of(call_).value_or(output->dtype()); output->dtype() != dtype)
-    return {true, text_of_other_dtype("The result", output->dtype(), dtype)};
+  if (std::string text = other_dtype("The result", *output); !text.empty()) return {true, std::move(text)};
   if (output->numel() > most_elements) return {};
   evaluate_both();
   const std::optional<DropoutRule> rule = rule_of(kept_.output, dropped_.output, draws_, output);
@@ -75,8 +76,7 @@ DropoutCheck::Verdict DropoutCheck::of_output(const Value& device) {
 DropoutCheck::Verdict DropoutCheck::of_gradients(const List& device) {
   const Tensor* gradient = device.empty() ? nullptr : device.front().get<Tensor>();
   if (gradient == nullptr) return {};
-  if (const DType dtype = dtype_of(call_).value_or(gradient->dtype()); gradient->dtype() != dtype)
-    return {true, text_of_other_dtype("The gradient", gradient->dtype(), dtype)};
+  if (std::string text = other_dtype("The gradient", *gradient); !text.empty()) return {true, std::move(text)};
   if (gradient->numel() > most_elements) return {};
   evaluate_both();
   // Where nothing is dropped the operator may return its argument itself: a dump then holds the gradients of the step

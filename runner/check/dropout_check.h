@@ -14,8 +14,10 @@ namespace msrun {
 
 class DropoutCheck {
  public:
-  // benchmark is how the call's benchmark is made. All of them outlive the check.
-  DropoutCheck(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark);
+  // benchmark is how the call's benchmark is made; results_have_dtypes says whether the device's have those that the
+  // framework gives them. All others outlive the check.
+  DropoutCheck(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark,
+               bool results_have_dtypes);
 
   struct Verdict {
     bool judged = false;  // otherwise it cannot be told
@@ -30,10 +32,14 @@ class DropoutCheck {
 
  private:
   void evaluate_both();
+  // That a result has not the dtype of the first tensor among the arguments, which all results of a dropout have, if it
+  // is to have that; else empty.
+  std::string other_dtype(const char* what, const Tensor& result) const;
 
   const Operator& op_;
   const MaterialisedCall& call_;
   const EvaluationOptions& benchmark_;
+  bool results_have_dtypes_;
   bool evaluated_ = false;
   Evaluation kept_;
   Evaluation dropped_;

@@ -46,6 +46,21 @@ TEST(ResultDtypes, OfOutputsAreTheCalls) {
   expect_found(forward_of("Torch.eq.0", 2), DType::uint8, "uint8 in place of bool");
 }
 
+// Where there are no elements to compare, too; another shape is an error in any case.
+TEST(ResultDtypes, OfEmptyResultsAreTheCalls) {
+  ApiCall call = call_of("Torch.exp.0", {Dims{0, 4}}, {0, 4});
+  call.has_backward = false;
+  EXPECT_FALSE(is_suspicious(check(call, {})));
+  const ApiResult other = check(call, output_as(DType::float64));
+  EXPECT_TRUE(is_suspicious(other)) << described(other);
+  EXPECT_THAT(other.forward_rows.front().message, HasSubstr("float64 in place of float32"));
+  const ApiResult longer = check(call, [](DeviceResult& result, int) {
+    result.output = Tensor::zeros(DType::float32, Dims{0, 5});
+  });
+  EXPECT_EQ(longer.forward, Status::error);
+  EXPECT_TRUE(is_suspicious(longer)) << described(longer);
+}
+
 // What the recording says of a conversion decides whether its result is looked at: its argument has the other dtype.
 TEST(ResultDtypes, OfConversionsAreTheirs) {
   ApiCall call = forward_of("Tensor.half.0", 1);
