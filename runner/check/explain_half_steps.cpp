@@ -141,7 +141,6 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
   const Variations::Beside narrow{{.summation = {.accumulator = accumulator}}};
   Tensor of_sums = noise_beside(narrow, comparison, row, select, samples, lost);
-  // Devices that are known to add up so lose terms, too; where they are not known to, it is a fault.
   // Devices that are known to add up so may lose whatever such sums do; of others it is a fault.
   const bool known = op_.traits().adds_in_half(comparison.of_gradients);
   const std::optional<Tensor> one_by_one =
