@@ -146,6 +146,9 @@ struct OperatorTraits {
   constexpr bool adds_in_half(bool gradients) const {
     return half_sums == HalfSums::results || (gradients && half_sums == HalfSums::gradients);
   }
+  // The framework's function returns nothing. The result here is the argument it has changed, which is compared where a
+  // device gives it.
+  bool returns_nothing = false;
   // The only one of several outputs that is compared, the others serve the device alone; nothing: all are.
   std::optional<std::size_t> compared_output = std::nullopt;
   // The only one of several outputs that msProbe differentiates; nothing: it refuses the backward of a call with

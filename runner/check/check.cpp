@@ -314,11 +314,13 @@ class Check {
     const bool float8 = has_float8_input(call);
     const OutputChoice choice =
         options_.compare.compat_msprobe ? OutputChoice{} : OutputChoice(call, bench, device.output);
-    const Value bench_output = compared_output(choice.applied(bench), *traits_);
     const Value device_output = compared_output(device.output, *traits_);
-    Comparison forward =
-        options_.dialect->compare_outputs({op, call, options_.compare, float8}, bench_output,
-                                          float8 ? narrow_float8_result(device_output) : device_output);
+    const bool has_none = traits_->returns_nothing && (options_.compare.compat_msprobe || device_output.is_none());
+    const Value bench_output = has_none ? Value(None{}) : compared_output(choice.applied(bench), *traits_);
+    Comparison forward = options_.dialect->compare_outputs({op, call, options_.compare, float8}, bench_output,
+                                                           has_none ? bench_output
+                                                           : float8 ? narrow_float8_result(device_output)
+                                                                    : device_output);
     if (choice.row() < forward.rows.size()) forward.rows[choice.row()].message += choice.message();
     explain(explainer, forward, bench.output_sums, [&](const Evaluation& evaluation) {
       return leaves({compared_output(choice.applied(evaluation), *traits_)});

@@ -430,13 +430,10 @@ NAMES("getitem", "Tensor: __getitem__");
 TRAITS("getitem", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients,
        .selects_by_mask = true);
 
-// Evaluated for the errors it may find in the arguments; the assignment itself has no result.
-OP("setitem(Tensor input, any indices, Operand value)", [](const Bound& args) -> Value {
-  setitem(args.var("input"), args.value("indices"), args.var("value"));
-  return None{};
-});
+OP("setitem(Tensor input, any indices, Operand value)",
+   [](const Bound& args) -> Value { return setitem(args.var("input"), args.value("indices"), args.var("value")); });
 NAMES("setitem", "Tensor: __setitem__");
-TRAITS("setitem", .complex = true, .varies = Varies::results);
+TRAITS("setitem", .copies_only = true, .overwrites = true, .varies = Varies::results, .returns_nothing = true);
 
 OP("select_scatter(Tensor input, Tensor src, int dim, int index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");

@@ -245,14 +245,17 @@ TEST(Subscript, AdvancedIndices) {
                   {uniform({2, 3, 4}, -1, 1, 9), List{int64({2}, {1, 1}), Slice{}, int64({2}, {3, 3})}});
 }
 
-TEST(Subscript, AssignmentHasNoResult) {
-  Tape tape;
-  const Operator* setitem = find_operator("Tensor", "__setitem__");
-  const Var x = tape.constant(counting({2, 3}));
-  EXPECT_TRUE(setitem->call({x, zero, 2.0}, {}, tape).is_none());
-  EXPECT_TRUE(setitem->call({x, Slice{}, tape.constant(float64({1, 1, 3}, {1, 2, 3}))}, {}, tape).is_none());
-  EXPECT_THROW(setitem->call({x, std::int64_t{2}, 2.0}, {}, tape), SkipError);
-  EXPECT_THROW(setitem->call({x, zero, tape.constant(float64({2}, {1, 2}))}, {}, tape), SkipError);
+// Python's assignment returns nothing; here it is the tensor it leaves.
+TEST(Subscript, AssignmentGivesWhatItLeaves) {
+  const Tensor x = counting({2, 3});
+  EXPECT_THAT(forward("Tensor", "__setitem__", {x, zero, 9.0}), ElementsAre(9, 9, 9, 3, 4, 5));
+  EXPECT_THAT(forward("Tensor", "__setitem__", {x, Slice{}, float64({1, 1, 3}, {7, 8, 9})}),
+              ElementsAre(7, 8, 9, 7, 8, 9));
+  EXPECT_THAT(forward("Tensor", "__setitem__", {x, mask({2, 3}, {0, 1, 0, 0, 1, 0}), -1.0}),
+              ElementsAre(0, -1, 2, 3, -1, 5));
+  EXPECT_THROW(forward("Tensor", "__setitem__", {x, std::int64_t{2}, 2.0}), SkipError);
+  EXPECT_THROW(forward("Tensor", "__setitem__", {x, zero, float64({2}, {1, 2})}), SkipError);
+  check_gradients("Tensor", "__setitem__", {x, one, float64({3}, {1, 2, 3})});
 }
 
 TEST(Indexing, ViewsReplaced) {

@@ -184,5 +184,29 @@ TEST(Check, WhatCannotBeRunSaysWhoseFaultItIs) {
   EXPECT_EQ(result.outcome, Outcome::failed_to_run);
 }
 
+// What Python's assignment has written is compared where the device gives it; nothing is there to compare in a
+// recording, and msProbe looks at nothing else.
+TEST(Check, WhatAnAssignmentLeavesIsCompared) {
+  ApiCall call = call_of("Tensor.__setitem__.0", {{4, 6}, {6}}, {4, 6});
+  call.args.insert(call.args.begin() + 1, Value(std::int64_t{2}));
+  call.has_backward = false;
+  EXPECT_FALSE(is_suspicious(check(call, {})));
+  const auto not_written = [](DeviceResult& result, int) {
+    result.output = changed_elements(*result.output.get<Tensor>(),
+                                     [](double value, std::int64_t i) { return i == 17 ? value + 0.25 : value; });
+  };
+  const ApiResult faulty = check(call, not_written);
+  EXPECT_EQ(faulty.forward, Status::error);
+  EXPECT_TRUE(is_suspicious(faulty)) << described(faulty);
+  const auto nothing = [](DeviceResult& result, int) { result.output = None{}; };
+  CheckOptions compat;
+  compat.compare.compat_msprobe = true;
+  for (const ApiResult& result : {check(call, nothing), check(call, not_written, {}, compat)}) {
+    EXPECT_EQ(result.forward, Status::pass);
+    ASSERT_EQ(result.forward_rows.size(), 1U);
+    EXPECT_EQ(result.forward_rows.front().message, "Bench output is None, skip this test.");
+  }
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -73,6 +73,7 @@ std::vector<Writing> writing_calls(Recorded& in) {
       {named("Torch.index_copy.0", {x({6}), integer(0), in.indices({4}, columns), in.floats({4}, sources)}, {}, g({6})),
        1, 2},
       {named("Tensor.put_.0", {x({2, 3}), in.indices({4}, columns), in.floats({4}, sources)}, {}, g({2, 3})), 1, 2},
+      {named("Tensor.__setitem__.0", {x({6}), in.indices({4}, columns), in.floats({4}, sources)}, {}, g({6})), 1, 2},
       {named("Functional.max_unpool2d.0", {in.floats({1, 2, 2}, sources), pooled, integer(1)},
              {{"output_size", List{integer(2), integer(3)}}}, g({1, 2, 3})),
        1, 4},

@@ -26,6 +26,8 @@ def of_operator(api, args):
 
 def changed(api, args, kwargs):
     """What a call that returned nothing has written to, in the form that msrun compares."""
+    if api == "__setitem__" and args:
+        return args[0]
     if api == "_fused_adamw_" and len(args) > 4:
         return [args[0], args[2], args[3]] + ([args[4]] if kwargs.get("amsgrad") else [])
     return None
