@@ -203,6 +203,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   for (const auto& [key, value] : call.kwargs) kwargs.emplace_back(key, builder.build(value));
   RecordedDTypes recorded = options.forgets_dtypes ? RecordedDTypes{} : builder.recorded();
   recorded.narrow_parameters = options.narrow_parameters;
+  recorded.of_benchmark = options.benchmark && !options.forgets_dtypes;
   recorded.positions = options.positions;
   RecordedScope recorded_scope(recorded);
 

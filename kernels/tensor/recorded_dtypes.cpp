@@ -34,6 +34,8 @@ bool has_narrow_parameters() {
   return current->recorded_.narrow_parameters;
 }
 
+bool in_benchmark() { return current != nullptr && current->recorded_.of_benchmark; }
+
 Positions positions() {
   if (current == nullptr) return Positions::wide;
   current->takes_positions_ = true;

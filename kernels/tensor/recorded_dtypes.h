@@ -30,6 +30,8 @@ class RecordedDTypes {
   // Whether kernels of half types are to hold the numbers that they take as parameters in the half type; they may hold
   // them in float32 as well.
   bool narrow_parameters = false;
+  // Whether they are those of a benchmark, which goes on in higher precision than a call asks for.
+  bool of_benchmark = false;
   Positions positions = Positions::wide;
 
  private:
@@ -54,6 +56,7 @@ class RecordedScope {
  private:
   friend DType recorded_dtype(DType dtype);
   friend bool has_narrow_parameters();
+  friend bool in_benchmark();
   friend Positions positions();
 
   const RecordedDTypes recorded_;
@@ -65,6 +68,8 @@ class RecordedScope {
 // The dtype that tensors of this dtype stand for.
 DType recorded_dtype(DType dtype);
 bool has_narrow_parameters();
+// Asked by operators that a call tells in which dtype to compute: whether what they give is to be more precise.
+bool in_benchmark();
 // Asked by kernels that compute positions of tensors that stand for a half type.
 Positions positions();
 

@@ -39,6 +39,9 @@ Var minimum(const Var& a, const Var& b);
 Var clamp(const Var& x, std::optional<double> low, std::optional<double> high);
 // Value conversion; the gradient is cast back.
 Var cast(const Var& x, DType dtype);
+// x in the dtype in which a call asks to be computed: the cast, whose gradient is cast back. A benchmark has the values
+// that the cast leaves, and goes on in the precision that tensors of that dtype are raised to.
+Var computed_in(const Var& x, DType dtype);
 // x, of which a device may round what it computes next or not, as with fused operations; in a rough computation
 // (kernels/numeric/roughness.h) every element is off by a place, as the rounded product with a constant is.
 Var rough_step(const Var& x);

@@ -84,6 +84,16 @@ Var cast(const Var& x, DType dtype) {
   return x.tape().record(x.tensor().to(dtype), {{x, [from = x.dtype()](const Tensor& g) { return g.to(from); }}});
 }
 
+Var computed_in(const Var& x, DType dtype) {
+  if (!in_benchmark() || !is_floating(dtype) || is_complex(x.dtype())) return cast(x, dtype);
+  const DType raised = is_half(dtype) || is_float8(dtype) ? DType::float32 : DType::float64;
+  const DType recorded = recorded_dtype(x.dtype());
+  const bool holds_all = !is_floating(recorded) || promote(recorded, dtype) == dtype;
+  const Var values = cast(x, is_floating(x.dtype()) ? promote(x.dtype(), raised) : raised);
+  if (holds_all) return values;
+  return x.tape().record(values.tensor().to(dtype).to(values.dtype()), {{values, [](const Tensor& g) { return g; }}});
+}
+
 OP("float(Tensor input)", cast_operator<DType::float32>);
 NAMES("float", "Tensor: float");
 TRAITS("float", .complex = true, .recorded_gradients = RecordedGradients::of_passed_input);

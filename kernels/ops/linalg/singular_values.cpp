@@ -418,7 +418,7 @@ NAMES("tensor_lstsq", "Tensor: lstsq");
 OP("linalg_matrix_norm(Tensor A, any ord='fro', int[] dim=(-2, -1), bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value {
      const std::optional<DType> dtype = args.optional_dtype("dtype");
-     const Var a = dtype ? cast(args.var("A"), *dtype) : args.var("A");
+     const Var a = dtype ? computed_in(args.var("A"), *dtype) : args.var("A");
      return matrix_norm(a, args.value("ord"), args.ints("dim"), args.flag("keepdim"));
    });
 NAMES("linalg_matrix_norm", "Torch: linalg.matrix_norm matrix_norm");

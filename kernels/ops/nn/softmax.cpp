@@ -163,7 +163,7 @@ std::int64_t axis_or_legacy(const Bound& args, const Var& x) {
 Var input_in_dtype(const Bound& args) {
   const Var x = args.var("input");
   const auto dtype = args.optional_dtype("dtype");
-  return dtype ? cast(x, *dtype) : x;
+  return dtype ? computed_in(x, *dtype) : x;
 }
 
 Value functional(const Bound& args, Form form) {
@@ -174,7 +174,7 @@ Value functional(const Bound& args, Form form) {
 // Aten's form: a flag that asks for a float32 result instead of a dtype.
 Value aten(const Bound& args, Form form) {
   const Var x = args.var("input");
-  return normalised_exponential(args.flag("half_to_float") ? cast(x, DType::float32) : x, args.integer("dim"), form);
+  return normalised_exponential(args.flag("half_to_float") ? computed_in(x, DType::float32) : x, args.integer("dim"), form);
 }
 
 Value backward_kernel(const Bound& args, Form form) {

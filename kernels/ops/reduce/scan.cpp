@@ -15,7 +15,9 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/stored_factor.h"
+#include "kernels/ops/reduce/reductions.h"
 #include "kernels/tensor/complex.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -173,13 +175,17 @@ Tensor running_product(const Tensor& x, std::int64_t axis) {
   return wide == DType::int64 ? run(std::int64_t{}) : visit_floats(wide, run);
 }
 
-// The gradient g of a line in `to` becomes that of the line: dx_i = (sum of g_j y_j for j >= i) / x_i.
-// Frameworks store the products and the sums.
+// Products g y of a line in place of its gradient g, of the products y as frameworks store them.
+template <class T>
+void weigh_by_products(std::int64_t extent, const StoredFactor& stored, const Line<const T>& from, const Line<T>& to) {
+  T product{1};
+  for (std::int64_t i = 0; i < extent; ++i) to[i] = stored(to[i] * conjugate(stored(product *= from[i])));
+}
+
+// These become the gradient of the line: dx_i = (sum of g_j y_j for j >= i) / x_i. Frameworks store the sums.
 template <class T>
 void running_product_quotients(std::int64_t extent, const StoredFactor& stored, const Line<const T>& from,
                                const Line<T>& to) {
-  T product{1};
-  for (std::int64_t i = 0; i < extent; ++i) to[i] = stored(to[i] * conjugate(stored(product *= from[i])));
   T total{0};
   for (std::int64_t i = extent; i-- > 0;) {
     total += to[i];
@@ -202,21 +208,29 @@ void settle_infinities(std::int64_t extent, const Numbers& from, const Gradients
   for (++i; i < extent; ++i) to[i] = T{0};
 }
 
-Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) {
-  const DType wide = product_width(x.dtype());
+// y: the running products of x where they are stored in another dtype than its own; otherwise undefined, for what they
+// are rounded to in that is left out.
+Tensor running_product_vjp(const Tensor& x, const Tensor& y, const Tensor& g, std::int64_t axis) {
+  const DType wide = product_width(y.defined() ? promote(x.dtype(), y.dtype()) : x.dtype());
   const auto run = [&](auto zero) {
     using T = decltype(zero);
-    Tensor result = g.to(wide).clone();
     const Tensor source = x.to(wide).contiguous();
     const T* elements = source.data<T>();
     const bool has_zero = std::find(elements, elements + source.numel(), T{0}) != elements + source.numel();
-    const bool divides = std::is_same_v<T, float> || roughness() != 0;
+    const bool weighted = y.defined() && !has_zero;
+    const bool divides = weighted || std::is_same_v<T, float> || roughness() != 0;
+    const auto times = complex_too([](auto gradient, auto product) { return gradient * conjugate(product); });
+    Tensor result = weighted ? map(wide, g, off_by_places(y, roughness()), times) : g.to(wide).clone();
     for_each_line<T>(
         axis,
-        [has_zero, divides, stored = StoredFactor::of_half(x.dtype())](std::int64_t extent, auto from, auto to) {
+        [has_zero, weighted, divides, stored = StoredFactor::of_half(weighted ? wide : x.dtype())](std::int64_t extent,
+                                                                                                   auto from, auto to) {
           bool infinite = false;
           for (std::int64_t i = 0; i < extent; ++i) infinite = infinite || is_infinite(from[i]);
-          if ((infinite || divides) && !has_zero) return running_product_quotients(extent, stored, from, to);
+          if ((infinite || divides) && !has_zero) {
+            if (!weighted) weigh_by_products(extent, stored, from, to);
+            return running_product_quotients(extent, stored, from, to);
+          }
           for (std::int64_t i = extent - 1; i-- > 0;) to[i] += conjugate(from[i + 1]) * to[i + 1];
           T before = 1;
           for (std::int64_t i = 0; i < extent; ++i) {
@@ -232,8 +246,25 @@ Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) 
 }
 
 Var cumprod(const Var& x, std::int64_t axis) {
-  return x.tape().record(running_product(x.tensor(), axis),
-                         {{x, [t = x.tensor(), axis](const Tensor& g) { return running_product_vjp(t, g, axis); }}});
+  return x.tape().record(
+      running_product(x.tensor(), axis),
+      {{x, [t = x.tensor(), axis](const Tensor& g) { return running_product_vjp(t, {}, g, axis); }}});
+}
+
+// Integers run in int64, and are given in the dtype that is asked for. Frameworks compute the gradient of a tensor that
+// is cast to a dtype in its own: that of the result is rounded to it first.
+template <class Run, class Vjp>
+Var scan_in_requested_dtype(const Bound& args, const Run& run, const Vjp& vjp) {
+  const Var x = args.var("input");
+  const DType dtype = args.optional_dtype("dtype").value_or(x.dtype());
+  const bool of_numbers = is_floating(dtype) && is_floating(x.dtype());
+  if (in_benchmark() || !of_numbers || x.dtype() == dtype)
+    return in_requested_dtype(args, run(as_requested(args), args.integer("dim")));
+  const Var y = run(x.tape().constant(x.tensor().to(dtype)), args.integer("dim"));
+  const Tensor products = y.tensor();
+  return x.tape().record(products, {{x, [=, t = x.tensor(), axis = args.integer("dim")](const Tensor& g) {
+                                       return vjp(t, products, g.to(t.dtype()), axis, x.arithmetic());
+                                     }}});
 }
 
 // Index of the latest extremum up to each element; NaN wins.
@@ -372,16 +403,20 @@ Var diff(Var x, std::int64_t n, std::int64_t axis) {
 }  // namespace
 
 OP("cumsum(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
-  const Var x = args.var("input");
-  return cumsum(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
+  return scan_in_requested_dtype(
+      args, cumsum, [](const Tensor&, const Tensor&, const Tensor& g, std::int64_t axis, const Arithmetic& arithmetic) {
+        return running_sum_vjp(g, axis, arithmetic);
+      });
 });
 NAMES("cumsum", "Torch: cumsum; Tensor: cumsum cumsum_; Aten: cumsum cumsum_; Mint: cumsum");
 TRAITS("cumsum", .autocast = AutocastPolicy::float32, .complex = true, .varies = Varies::results,
        .half_sums = HalfSums::results);
 
 OP("cumprod(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
-  const Var x = args.var("input");
-  return cumprod(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
+  return scan_in_requested_dtype(
+      args, cumprod, [](const Tensor& x, const Tensor& y, const Tensor& g, std::int64_t axis, const Arithmetic&) {
+        return running_product_vjp(x, y, g, axis);
+      });
 });
 NAMES("cumprod", "Torch: cumprod; Tensor: cumprod cumprod_; Aten: cumprod cumprod_");
 TRAITS("cumprod", .autocast = AutocastPolicy::float32, .complex = true, .half_sums = HalfSums::results);

@@ -50,7 +50,12 @@ std::string scalar_type_text(DType dtype) {
 Var as_requested(const Bound& args) {
   const Var x = args.var("input");
   const std::optional<DType> dtype = args.optional_dtype("dtype");
-  return dtype ? cast(x, *dtype) : x;
+  return dtype ? computed_in(x, *dtype) : x;
+}
+
+Var in_requested_dtype(const Bound& args, const Var& result) {
+  const std::optional<DType> dtype = args.optional_dtype("dtype");
+  return dtype && !is_floating(result.dtype()) ? cast(result, *dtype) : result;
 }
 
 Var sum(const Var& x, const Dims& axes, bool keepdim) {
@@ -97,12 +102,6 @@ Var logsumexp(const Var& x_in, const Dims& axes, bool keepdim) {
 }
 
 namespace {
-
-// Integers add up in int64; a dtype that was asked for is that of the result.
-Var in_requested_dtype(const Bound& args, const Var& result) {
-  const std::optional<DType> dtype = args.optional_dtype("dtype");
-  return dtype ? cast(result, *dtype) : result;
-}
 
 Tensor without_nan(const Tensor& x) {
   return map(x.dtype(), x, [](auto v) { return std::isnan(v) ? decltype(v){0} : v; });

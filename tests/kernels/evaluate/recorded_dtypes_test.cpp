@@ -12,6 +12,7 @@
 namespace msrun::testing {
 namespace {
 
+using ::testing::DoubleNear;
 using ::testing::Each;
 using ::testing::ElementsAre;
 
@@ -238,6 +239,51 @@ TEST(RecordedDTypes, PropertiesAreThoseOfTheRecordedDtype) {
     EXPECT_TRUE(std::isnan(output(call_of("Functional", "cosine_similarity", {zeros, zeros}), options).at(0)));
   }
   EXPECT_EQ(output(call_of("Functional", "normalize", {zeros.to(DType::bfloat16)})).at(0), 0);
+}
+
+// A benchmark that is asked to compute in a dtype takes the values that the cast leaves, and stays in higher precision.
+TEST(RecordedDTypes, AskedForAreNoLimitOfTheBenchmark) {
+  const std::vector<double> values{1.1, 0.3, -1.7, 0.9};
+  const std::int64_t axis = 0;
+  const auto asked = [](DType dtype) { return Dict{{"dtype", dtype}}; };
+  for (const char* api : {"prod", "sum", "mean", "cumsum", "cumprod", "softmax", "log_softmax", "norm"}) {
+    const Tensor x = tensor(DType::float32, values);
+    const List args = std::string_view(api) == "norm" ? List{x} : List{x, axis};
+    const auto of = [&](const List& list, const Dict& kwargs, const EvaluationOptions& options = benchmark) {
+      return *evaluated(call_of("Torch", api, list, kwargs), options).output.get<Tensor>();
+    };
+    EXPECT_EQ(numbers(of(args, asked(DType::float32))), numbers(of(args, {}))) << api;
+    EXPECT_EQ(of(args, asked(DType::float32)).dtype(), DType::float64) << api;
+    EXPECT_EQ(of(args, asked(DType::float32), forgetful).dtype(), DType::float32) << api;
+    EXPECT_EQ(of(args, asked(DType::float32), device).dtype(), DType::float32) << api;
+    List narrow = args;
+    narrow[0] = x.to(DType::bfloat16).to(DType::float32);
+    EXPECT_EQ(numbers(of(args, asked(DType::bfloat16))), numbers(of(narrow, {}))) << api;
+    List exact = args;
+    exact[0] = x.to(DType::bfloat16);
+    EXPECT_EQ(of(exact, asked(DType::float32)).dtype(), DType::float64) << api;
+    EXPECT_EQ(of(exact, asked(DType::bfloat16)).dtype(), DType::float32) << api;
+  }
+}
+
+// torch's: the gradient of the result is rounded to the dtype of the argument, and the products are taken as stored.
+TEST(RecordedDTypes, GradientsOfScansInADtypeAreComputedInTheirOwn) {
+  const std::vector<double> upstream{1.001953125, 0.4990234375, -2.0078125, 1.00490625};
+  const auto gradient_of = [&](const char* api, const Tensor& x, DType dtype) {
+    MaterialisedCall call = call_of("Torch", api, {x, std::int64_t{0}}, {{"dtype", dtype}});
+    call.requires_grad = {true};
+    call.gradients = {tensor(dtype, upstream)};
+    call.backward.run = true;
+    return evaluated(call, device).gradients.at(0);
+  };
+  const Tensor half = tensor(DType::bfloat16, {1.5, 2.25, -3, 0.5});
+  EXPECT_THAT(numbers(gradient_of("cumsum", half, DType::float32)),
+              ElementsAre(0.5078125, -0.4921875, -0.9921875, 1.0078125));
+  EXPECT_THAT(numbers(gradient_of("cumprod", half, DType::float32)), ElementsAre(12.25, 7.46875, -5.0625, -10.1875));
+  const Tensor single = tensor(DType::float32, {1.5149999856948853, 2.2725000381469727, -3.0299999713897705, 0.505});
+  EXPECT_THAT(numbers(gradient_of("cumprod", single, DType::bfloat16)),
+              ElementsAre(DoubleNear(12.421359062194824, 1e-6), DoubleNear(7.613964557647705, 1e-6),
+                          DoubleNear(-5.143229007720947, 1e-6), DoubleNear(-10.477258682250977, 1e-6)));
 }
 
 }  // namespace

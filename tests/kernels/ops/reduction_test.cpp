@@ -255,6 +255,23 @@ TEST(Scan, SumsAndProducts) {
   }
 }
 
+// A dtype of integers that is asked for is that of the result, in which it wraps; the values are torch's.
+TEST(Scan, AndSumsHaveTheIntegersThatAreAskedFor) {
+  const Tensor x = int64({3}, {100, 100, 3});
+  const Dict asked{{"dtype", DType::int8}};
+  for (const DType dtype : {DType::int32, DType::int64, DType::uint8}) {
+    const List args{x.to(dtype), std::int64_t{0}};
+    EXPECT_THAT(run("cumsum", args, asked), ElementsAre(100, -56, -53)) << name(dtype);
+    EXPECT_THAT(run("cumprod", args, asked), ElementsAre(100, 16, 48)) << name(dtype);
+    EXPECT_THAT(run("sum", args, asked), ElementsAre(-53)) << name(dtype);
+    EXPECT_THAT(run("prod", args, asked), ElementsAre(48)) << name(dtype);
+    for (const char* api : {"cumsum", "cumprod", "sum", "prod", "nansum"})
+      EXPECT_EQ(result_dtype_of(api, args, asked), DType::int8) << api;
+  }
+  EXPECT_THAT(run("cumsum", {float64({3}, {1.5, 2.7, 1.2}), std::int64_t{0}}, {{"dtype", DType::int32}}),
+              ElementsAre(1, 3, 4));
+}
+
 TEST(Scan, LatestExtremumOnTies) {
   const Tensor x = float64({4}, {1, 3, 3, 2});
   EXPECT_THAT(run("cummax", {x, std::int64_t{0}}), ElementsAre(1, 3, 3, 3));
