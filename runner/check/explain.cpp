@@ -89,7 +89,7 @@ Tensor Explainer::spread_of_terms(const Comparison& comparison, std::size_t row,
   for (const Evaluation& evaluation : changed) {
     const std::optional<Tensor> tensor = tensor_of_row(evaluation, comparison, row, select);
     if (!tensor) return {};
-    if (!estimate) estimate.emplace(comparison.pairs[row].bench, Variations::input_change(tensor->dtype()));
+    if (!estimate) estimate.emplace(comparison.pairs[row].bench, variations_.change_of(tensor->dtype()));
     estimate->add(*tensor);
   }
   return estimate->spread();

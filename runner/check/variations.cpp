@@ -67,8 +67,7 @@ class Kinks {
 constexpr std::size_t words_at_once = 64;
 
 // Every element times 1 + change or 1 - change, by the bits of the words from the lowest on, or the other way round.
-Tensor change_signs(const Tensor& tensor, const Kinks& kinks, RandomWords& source, bool opposite) {
-  const double change = Variations::input_change(tensor.dtype());
+Tensor change_signs(const Tensor& tensor, double change, const Kinks& kinks, RandomWords& source, bool opposite) {
   const std::array<double, 2> factors{opposite ? 1 + change : 1 - change, opposite ? 1 - change : 1 + change};
   std::array<std::uint32_t, words_at_once> words{};
   return changed_blocks(tensor, [&](double* values, std::int64_t count, std::int64_t first) {
@@ -80,15 +79,13 @@ Tensor change_signs(const Tensor& tensor, const Kinks& kinks, RandomWords& sourc
 }
 
 // Every element further up, or further down, by that share of its magnitude: their order stays, and so do ties.
-Tensor change_in_order(const Tensor& tensor, bool up) {
-  const double change = Variations::input_change(tensor.dtype());
+Tensor change_in_order(const Tensor& tensor, double change, bool up) {
   return changed_elements(
       tensor, [&](double value, std::int64_t) { return value + (up ? change : -change) * std::abs(value); });
 }
 
 // Every element times one factor: the order of magnitudes and of differences stays, too.
-Tensor change_in_proportion(const Tensor& tensor, bool up) {
-  const double change = Variations::input_change(tensor.dtype());
+Tensor change_in_proportion(const Tensor& tensor, double change, bool up) {
   return changed_elements(
       tensor, [factor = up ? 1 + change : 1 - change](double value, std::int64_t) { return factor * value; });
 }
@@ -194,9 +191,16 @@ bool has_complex_argument(const MaterialisedCall& call) {
 
 Variations::Variations(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
                        const EvaluationOptions& benchmark_options)
-    : op_(op), call_(call), bench_(bench), benchmark_options_(benchmark_options) {}
+    : op_(op), call_(call), bench_(bench), benchmark_options_(benchmark_options) {
+  for_each_leaf(bench.output, [&](const Value& leaf) {
+    const auto* tensor = leaf.get<Tensor>();
+    has_wide_results_ = has_wide_results_ || (tensor != nullptr && tensor->dtype() == DType::float64);
+  });
+}
 
-double Variations::input_change(DType raised) { return raised == DType::float64 ? 0x1p-20 : 0x1p-10; }
+double Variations::change_of(DType raised) const {
+  return has_wide_results_ || raised == DType::float64 ? 0x1p-20 : 0x1p-10;
+}
 
 bool Variations::is_cheap() const { return additions() <= cheap_additions && elements() <= cheap_elements; }
 
@@ -223,14 +227,17 @@ const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t sample
       options.change_input = [&](const Tensor& tensor) {
         const bool turned = sample % 2 == 1 && (argument >> (sample / 2 % 2) & 1U) != 0;
         ++argument;
-        return changes.keep(tensor, change_signs(tensor, kinks, words, turned));
+        return changes.keep(tensor, change_signs(tensor, change_of(tensor.dtype()), kinks, words, turned));
       };
       const bool up = sample % 2 == 0;
       if (op_.traits().ranks_all_with(call_.args, call_.kwargs)) {
-        options.change_argument = [up](const Tensor& tensor, std::size_t) { return change_in_proportion(tensor, up); };
+        options.change_argument = [&, up](const Tensor& tensor, std::size_t) {
+          return change_in_proportion(tensor, change_of(tensor.dtype()), up);
+        };
       } else if (op_.traits().ranks_with(call_.args, call_.kwargs)) {
         options.change_argument = [&, up](const Tensor& tensor, std::size_t number) {
-          return number == 0 ? changes.keep(tensor, change_in_order(tensor, up)) : options.change_input(tensor);
+          return number == 0 ? changes.keep(tensor, change_in_order(tensor, change_of(tensor.dtype()), up))
+                             : options.change_input(tensor);
         };
       }
       changed_.push_back(evaluate(op_, call_, options));
@@ -289,6 +296,7 @@ std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const T
   // A number that a half type rounds may be where a kink is, and a position on the other side of an element.
   if (bench_.takes_parameters) take(nearest_parameters);
   if (bench_.takes_positions && stores_positions) take(nearest_positions);
+  if (bench_.takes_nan) take(nearest_at_nan);
   return sides;
 }
 

@@ -58,10 +58,11 @@ class Variations {
   double additions() const;
 
   // The relative size of the changes of changed_benchmarks: small beside the curvature of functions, large beside
-  // rounding. raised is the dtype of a benchmark's result.
-  static double input_change(DType raised);
+  // rounding. raised is the dtype of a benchmark's input or result, which are of one, unless a result is wider than an
+  // input, as where a call names the dtype in which it is computed: then the change is that of the wider one.
+  double change_of(DType raised) const;
 
-  // At least so many benchmarks whose every input is changed by plus or minus input_change; none if they cannot be had.
+  // At least so many benchmarks whose every input is changed by plus or minus change_of(); none if they cannot be had.
   // Where the order of elements matters (traits), those of the first argument keep it. Elements that two arguments of
   // one shape have in common at a place are changed alike.
   const std::vector<Evaluation>& changed_benchmarks(std::size_t samples);
@@ -126,7 +127,8 @@ class Variations {
   std::vector<BesideResults> nearby_;
   std::vector<std::pair<Arithmetic, std::optional<Evaluation>>> variants_;
   std::optional<SquaredTerms> squared_terms_;
-  bool unchangeable_ = false;  // the operator takes no changed inputs
+  bool has_wide_results_ = false;  // float64
+  bool unchangeable_ = false;      // the operator takes no changed inputs
   bool few_times_ = false;
 };
 
