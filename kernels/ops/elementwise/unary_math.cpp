@@ -264,7 +264,7 @@ Var frac(const Var& x) {
 }
 
 Var logit(const Var& x, std::optional<double> eps) {
-  if (!eps) {
+  if (!eps || *eps < 0) {
     return unary(
         x, [](auto a) { return logarithm(a / (1 - a)); },
         [](auto a, auto, auto g) {

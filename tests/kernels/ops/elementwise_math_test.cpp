@@ -73,6 +73,8 @@ TEST(ElementwiseMath, RoundingKeepsIntegersAndHasZeroGradient) {
 TEST(ElementwiseMath, LogitAndNanToNum) {
   EXPECT_THAT(forward("Torch", "logit", {float64({3}, {0.5, 0, 2})}), ElementsAre(0, -inf, IsNan()));
   EXPECT_THAT(gradients("Torch", "logit", {float64({3}, {0.05, 0.5, 0.95}), 0.1})[0], ElementsAre(0, 4, 0));
+  // A negative eps is none.
+  EXPECT_THAT(gradients("Torch", "logit", {float64({3}, {-0.5, 0.5, 1.5}), -1.0})[0], ElementsAre(IsNan(), 4, IsNan()));
   EXPECT_THAT(forward("Torch", "nan_to_num", {float64({3}, {nan, inf, -inf})}, {{"nan", 1.0}, {"posinf", 2.0}}),
               ElementsAre(1, 2, -std::numeric_limits<double>::max()));
   EXPECT_THAT(gradients("Torch", "nan_to_num", {float64({2}, {nan, 3})})[0], ElementsAre(0, 1));
