@@ -7,7 +7,6 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
-#include "kernels/numeric/logistic.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
@@ -142,60 +141,13 @@ Var cross_entropy_of_probability(const Var& x, const Var& t) {
       x, t, [](auto p, auto y) { return -(y * clamped_log(p) + (1 - y) * clamped_log(1 - p)); },
       [](auto p, auto y, auto, auto g) {
         using T = decltype(p);
-        return g * (p - y) / std::max((1 - p) * p, static_cast<T>(1e-12));
+        // Frameworks keep the least divisor in float32.
+        return g * (p - y) / std::max((1 - p) * p, static_cast<T>(1e-12F));
       },
       // The gradient of the target does not know the clamp. Frameworks form it of two logarithms.
       [seed = roughness()](auto p, auto, auto, auto g) {
         return g * (rough_step(std::log(rough_step(1 - p, seed)), seed) - rough_step(std::log(p), seed));
       });
-}
-
-// Frameworks that take the logarithm of 1 + exp(z) lose the digits that the sum has no room for.
-template <class T>
-T log_of_sum(T z, std::uint32_t seed) {
-  return seed == 0 || z > 0 ? log_one_plus_exp(z) : std::log(off_by_a_place(1 + std::exp(z), seed));
-}
-
-// The sigmoid of a logit in a gradient.
-template <class T>
-T probability_of(T z, std::uint32_t seed) {
-  return seed == 0 ? logistic(z) : rough_logistic(z, seed);
-}
-
-// two_terms: frameworks make the target's gradient of two logarithms, which cancel near 0.
-Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>& positive_weight,
-                           bool two_terms = false) {
-  if (x.shape() != t.shape()) {
-    throw SkipError("Target size " + tuple_text(t.shape()) + " must be the same as input size " +
-                    tuple_text(x.shape()) + ".");
-  }
-  if (!positive_weight) {
-    return float_binary(
-        x, t,
-        [seed = roughness()](auto z, auto y) {
-          using T = decltype(z);
-          // torch adds the largest term last, which is infinity minus infinity at -infinity.
-          if (z == -std::numeric_limits<T>::infinity()) return std::numeric_limits<T>::quiet_NaN();
-          if (seed != 0) return rough_step((1 - y) * z, seed) + rough_step(log_of_sum(-z, seed), seed);
-          return (z > 0 ? (1 - y) * z : -z * y) + log_of_sum(-std::abs(z), seed);
-        },
-        [seed = roughness()](auto z, auto y, auto, auto g) { return (probability_of(z, seed) - y) * g; },
-        [seed = two_terms ? roughness() : 0](auto z, auto, auto, auto g) {
-          if (seed == 0) return -z * g;
-          return rough_step(log_of_sum(-z, seed) * g, seed) - rough_step(log_of_sum(z, seed) * g, seed);
-        });
-  }
-  // (1 - t) x + (1 + (p - 1) t) ln(1 + e^-x)
-  const Var negative = float_binary(
-      x, t, [](auto z, auto y) { return (1 - y) * z; }, [](auto, auto y, auto, auto g) { return (1 - y) * g; },
-      [](auto z, auto, auto, auto g) { return -z * g; });
-  const Var factor = float_binary(
-      t, *positive_weight, [](auto y, auto p) { return 1 + (p - 1) * y; },
-      [](auto, auto p, auto, auto g) { return (p - 1) * g; }, [](auto y, auto, auto, auto g) { return y * g; });
-  const Var softplus_of_minus = unary(
-      x, [seed = roughness()](auto z) { return log_of_sum(-z, seed); },
-      [seed = roughness()](auto z, auto, auto g) { return -probability_of(-z, seed) * g; });
-  return add(negative, mul(factor, softplus_of_minus));
 }
 
 // Devices may form the terms that cancel one by one: t ln t and t x, and those of the target's gradient.
@@ -311,23 +263,6 @@ Var gaussian(const Var& x, const Var& t, const Var& given_variance, bool full, d
   return add(half_log, mul(div(squared_difference(x, t), v), 0.5));
 }
 
-// ln(1 + e^z) as frameworks compute it here, without a form for large z: beyond the range of float32's exponential the
-// result is infinite, and its slope e^z / (1 + e^z) is NaN.
-Var soft_margin(const Var& x, const Var& y) {
-  const auto is_large = [](auto z) { return std::is_same_v<decltype(z), float> && std::isinf(std::exp(z)); };
-  const auto slope = [is_large, seed = roughness()](auto z) {
-    return is_large(z) ? std::numeric_limits<decltype(z)>::quiet_NaN() : probability_of(z, seed);
-  };
-  return float_binary(
-      x, y,
-      [is_large, seed = roughness()](auto a, auto label) {
-        const auto z = -label * a;
-        return is_large(z) ? std::numeric_limits<std::remove_cv_t<decltype(z)>>::infinity() : log_of_sum(z, seed);
-      },
-      [slope](auto a, auto label, auto, auto g) { return -label * slope(-label * a) * g; },
-      [slope](auto a, auto label, auto, auto g) { return -a * slope(-label * a) * g; });
-}
-
 Value mse_loss(const Bound& args, bool legacy_flags) {
   return elementwise_loss(args, legacy_flags,
                           [](const Var& x, const Var& t, Raised&) { return squared_difference(x, t); });
@@ -351,14 +286,6 @@ Value bce_loss(const Bound& args, bool legacy_flags) {
   });
 }
 
-Value bce_with_logits_loss(const Bound& args, bool legacy_flags) {
-  return elementwise_loss(args, legacy_flags, [&](const Var& x, const Var& t, Raised& raised) {
-    const Var loss = cross_entropy_of_logit(x, t, raised(args.optional_var("pos_weight")));
-    const auto weight = raised(args.optional_var("weight"));
-    return weight ? mul(loss, *weight) : loss;
-  });
-}
-
 Value kl_div_loss(const Bound& args, bool legacy_flags) {
   return elementwise_loss(args, legacy_flags, [&](const Var& x, const Var& t, Raised&) {
     return divergence(x, t, args.flag("log_target"));
@@ -369,10 +296,6 @@ Value poisson_nll_loss(const Bound& args, bool legacy_flags) {
   return elementwise_loss(args, legacy_flags, [&](const Var& x, const Var& t, Raised&) {
     return poisson(x, t, args.flag("log_input"), args.flag("full"), args.real("eps"));
   });
-}
-
-Value soft_margin_loss(const Bound& args, bool legacy_flags) {
-  return elementwise_loss(args, legacy_flags, [](const Var& x, const Var& t, Raised&) { return soft_margin(x, t); });
 }
 
 }  // namespace
@@ -418,27 +341,6 @@ OP("aten_binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, 
    [](const Bound& args) { return bce_loss(args, without_legacy_flags); });
 NAMES("aten_binary_cross_entropy", "Aten: binary_cross_entropy");
 
-OP("binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
-   "bool? reduce=None, str reduction='mean', Tensor? pos_weight=None)",
-   [](const Bound& args) { return bce_with_logits_loss(args, with_legacy_flags); });
-NAMES("binary_cross_entropy_with_logits",
-      "Functional: binary_cross_entropy_with_logits; MintFunctional: binary_cross_entropy_with_logits");
-TRAITS("binary_cross_entropy_with_logits", .autocast = AutocastPolicy::float32, .element_work = 7);
-OP("aten_binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
-   "any reduction=1)",
-   [](const Bound& args) { return bce_with_logits_loss(args, without_legacy_flags); });
-NAMES("aten_binary_cross_entropy_with_logits",
-      "Mint: binary_cross_entropy_with_logits; Aten: binary_cross_entropy_with_logits");
-TRAITS("aten_binary_cross_entropy_with_logits", .autocast = AutocastPolicy::float32);
-OP("torch_binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
-   "int reduction=0)",
-   [](const Bound& args) { return bce_with_logits_loss(args, without_legacy_flags); });
-NAMES("torch_binary_cross_entropy_with_logits", "Torch: binary_cross_entropy_with_logits");
-TRAITS("torch_binary_cross_entropy_with_logits", .autocast = AutocastPolicy::float32);
-OP("bce_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', Tensor? pos_weight=None)",
-   [](const Bound& args) { return bce_with_logits_loss(args, without_legacy_flags); });
-NAMES("bce_with_logits", "MintFunctional: bce_with_logits");
-
 OP("kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
    "bool log_target=False)",
    [](const Bound& args) { return kl_div_loss(args, with_legacy_flags); });
@@ -471,25 +373,5 @@ OP("gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, 
    });
 NAMES("gaussian_nll_loss", "Functional: gaussian_nll_loss");
 TRAITS("gaussian_nll_loss", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
-
-OP("soft_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean')",
-   [](const Bound& args) { return soft_margin_loss(args, with_legacy_flags); });
-NAMES("soft_margin_loss", "Functional: soft_margin_loss");
-TRAITS("soft_margin_loss", .autocast = AutocastPolicy::float32);
-OP("aten_soft_margin_loss(Tensor input, Tensor target, int reduction=1)",
-   [](const Bound& args) { return soft_margin_loss(args, without_legacy_flags); });
-NAMES("aten_soft_margin_loss", "Aten: soft_margin_loss");
-
-OP("multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
-   "bool? reduce=None, str reduction='mean')",
-   [](const Bound& args) {
-     return elementwise_loss(args, with_legacy_flags, [&](const Var& x, const Var& t, Raised& raised) {
-       const Var loss = cross_entropy_of_logit(x, t, std::nullopt, true);
-       const auto weight = raised(args.optional_var("weight"));
-       return mean(weight ? mul(loss, *weight) : loss, Dims{-1}, false);
-     });
-   });
-NAMES("multilabel_soft_margin_loss", "Functional: multilabel_soft_margin_loss");
-TRAITS("multilabel_soft_margin_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace msrun

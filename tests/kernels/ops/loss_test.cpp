@@ -303,5 +303,25 @@ TEST(CtcLoss, GradientIsThatBehindALogSoftmax) {
   }
 }
 
+// The benchmark's terms do not cancel: what is left of a small loss, or slope, has all its digits.
+TEST(BinaryCrossEntropy, OfWeightedLogitsIsPreciseWhereItIsSmall) {
+  const Tensor x = float64({2}, {-40, 40});
+  const Tensor t = float64({2}, {0, 1});
+  const Dict kwargs{{"reduction", text("none")}, {"pos_weight", float64({1}, {2})}};
+  const double small = std::exp(-40);
+  EXPECT_THAT(forward("Functional", "binary_cross_entropy_with_logits", {x, t}, kwargs),
+              ElementsAre(DoubleNear(small, 1e-14 * small), DoubleNear(2 * small, 1e-14 * small)));
+  EXPECT_THAT(gradients("Functional", "binary_cross_entropy_with_logits", {x, t}, kwargs)[0],
+              ElementsAre(DoubleNear(small, 1e-14 * small), DoubleNear(-2 * small, 1e-14 * small)));
+}
+
+// torch keeps the least divisor of the gradient in float32.
+TEST(BinaryCrossEntropy, GradientsAtTheEndsAreDividedByTheLeastNumber) {
+  const Tensor p = float64({2}, {0, 1});
+  const Tensor t = float64({2}, {1, 0});
+  EXPECT_THAT(gradients("Functional", "binary_cross_entropy", {p, t}, {{"reduction", text("sum")}})[0],
+              ElementsAre(-1 / 9.999999960041972e-13, 1 / 9.999999960041972e-13));
+}
+
 }  // namespace
 }  // namespace msrun::testing
