@@ -4,42 +4,81 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/special_functions.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
 
-// f(position, last position) over the window. A periodic window is the symmetric one of one more element without its
-// last.
+// Rounds what each of the steps gives of which frameworks compose a window, in a rough computation.
+struct WindowStep {
+  std::uint32_t seed;
+  template <class T>
+  T operator()(T value) const {
+    return rough_step(value, seed);
+  }
+};
+
+// f(position, last position, step) in T over the window. A periodic window is the symmetric one of one more element
+// without its last.
+template <class T, class F>
+Tensor window_in(std::int64_t length, bool periodic, const F& f) {
+  Tensor result(std::is_same_v<T, double> ? DType::float64 : DType::float32, Dims{length});
+  T* values = result.mutable_data<T>();
+  const T last = static_cast<T>(periodic ? length : length - 1);
+  const WindowStep step{roughness()};
+  for (std::int64_t i = 0; i < length; ++i) values[i] = length == 1 ? T{1} : f(static_cast<T>(i), last, step);
+  return result;
+}
+
+// Frameworks compose a window in its dtype, so that its errors are those of terms that cancel. The benchmark is as
+// precise as can be.
 template <class F>
-Value window(const Bound& args, F f) {
+Value window(const Bound& args, const F& f) {
   const std::int64_t length = args.integer("window_length");
   if (length < 0) throw SkipError("The length of a window must not be negative.");
   const DType dtype = args.optional_dtype("dtype").value_or(DType::float32);
   if (!is_floating(dtype)) throw SkipError("A window needs a floating-point dtype.");
-  Tensor result(DType::float64, Dims{length});
-  auto* values = result.mutable_data<double>();
-  const auto last = static_cast<double>(args.flag("periodic") ? length : length - 1);
-  for (std::int64_t i = 0; i < length; ++i) values[i] = length == 1 ? 1 : f(static_cast<double>(i), last);
+  const bool in_double = in_benchmark() || dtype == DType::float64;
+  const bool periodic = args.flag("periodic");
+  const Tensor result = in_double ? window_in<double>(length, periodic, f) : window_in<float>(length, periodic, f);
   return args.tape().constant(result.to(dtype));
+}
+
+// The position times a constant over the last position, of which frameworks make one factor.
+template <class T>
+T scaled_position(T i, T last, double constant, const WindowStep& step) {
+  const T scale = static_cast<T>(constant);
+  return step.seed == 0 ? scale * i / last : step(step(scale / last) * i);
 }
 
 // alpha - beta * cos(2 pi i / last)
 auto raised_cosine(double alpha, double beta) {
-  return [alpha, beta](double i, double last) { return alpha - beta * std::cos(2 * std::numbers::pi * i / last); };
+  return [alpha, beta](auto i, auto last, const WindowStep& step) {
+    using T = decltype(i);
+    const T wave = step(std::cos(scaled_position(i, last, 2 * std::numbers::pi, step)));
+    return step(step(static_cast<T>(alpha)) - step(step(static_cast<T>(beta)) * wave));
+  };
 }
 
 }  // namespace
 
 OP("bartlett_window(int window_length, bool periodic=True, *, dtype? dtype=None)", [](const Bound& args) {
-  return window(args, [](double i, double last) { return 1 - std::abs(2 * i / last - 1); });
+  return window(args, [](auto i, auto last, const WindowStep& step) {
+    const auto height = scaled_position(i, last, 2, step);
+    return height > 1 ? step(2 - height) : height;
+  });
 });
 NAMES("bartlett_window", "Torch: bartlett_window; Aten: bartlett_window");
 
 OP("blackman_window(int window_length, bool periodic=True, *, dtype? dtype=None)", [](const Bound& args) {
-  return window(args, [](double i, double last) {
-    const double angle = 2 * std::numbers::pi * i / last;
-    return 0.42 - 0.5 * std::cos(angle) + 0.08 * std::cos(2 * angle);
+  return window(args, [](auto i, auto last, const WindowStep& step) {
+    using T = decltype(i);
+    const T angle = scaled_position(i, last, 2 * std::numbers::pi, step);
+    const T slow = step(step(static_cast<T>(0.5)) * step(std::cos(angle)));
+    const T fast = step(step(static_cast<T>(0.08)) * step(std::cos(2 * angle)));
+    return step(step(fast - slow) + step(static_cast<T>(0.42)));
   });
 });
 NAMES("blackman_window", "Torch: blackman_window; Aten: blackman_window");
@@ -55,9 +94,13 @@ NAMES("hann_window", "Torch: hann_window; Aten: hann_window");
 OP("kaiser_window(int window_length, bool periodic=True, float beta=12.0, *, dtype? dtype=None)",
    [](const Bound& args) {
      const double beta = args.real("beta");
-     return window(args, [beta](double i, double last) {
-       const double position = 2 * i / last - 1;
-       return bessel_i0(beta * std::sqrt(1 - position * position)) / bessel_i0(beta);
+     return window(args, [beta](auto i, auto last, const WindowStep& step) {
+       using T = decltype(i);
+       const auto bessel = [step](T x) { return step(static_cast<T>(bessel_i0(static_cast<double>(x)))); };
+       const T slope = step(static_cast<T>(beta));
+       const T position = step(scaled_position(i, last, 2, step) - 1);
+       const T width = step(std::sqrt(step(1 - step(position * position))));
+       return step(bessel(step(slope * width)) * step(1 / bessel(slope)));
      });
    });
 NAMES("kaiser_window", "Torch: kaiser_window; Aten: kaiser_window");
