@@ -240,12 +240,37 @@ Var deviation(const MomentArguments& m) {
   return deviation(m.x, moments(m.x, m.axes, m.correction), m.axes, m.keepdim);
 }
 
-// Frameworks form it by steps from one element to the next, which are no number once it is infinite.
+// The mean by steps from one element to the next, each of which is rounded.
+Tensor stepwise_mean(const Tensor& x, const Dims& axes, bool keepdim) {
+  const DType wide = wide_dtype(x.dtype());
+  const ReductionView view = reduction_view(x.to(wide), axes);
+  Tensor result(wide, keepdim ? view.keepdim_shape : view.reduced_shape);
+  const auto run = [&, seed = roughness()](auto zero) {
+    using T = decltype(zero);
+    const T* from = view.tensor.template data<T>();
+    T* to = result.template mutable_data<T>();
+    for (std::int64_t o = 0; o < view.outer; ++o) {
+      for (std::int64_t i = 0; i < view.inner; ++i) {
+        T mean = view.extent == 0 ? std::numeric_limits<T>::quiet_NaN() : T{0};
+        for (std::int64_t r = 0; r < view.extent; ++r) {
+          const T here = from[(o * view.extent + r) * view.inner + i];
+          mean += rough_step((here - mean) / static_cast<T>(r + 1), seed);
+        }
+        to[o * view.inner + i] = mean;
+      }
+    }
+    return result.to(x.dtype());
+  };
+  return wide == DType::float64 ? run(double{}) : run(float{});
+}
+
+// Frameworks form it by such steps, which leave a rest where the sum is 0, and are no number once it is infinite.
 Var mean_beside_variance(const MomentArguments& m) {
   const Var result = mean(m.x, m.axes, m.keepdim);
   if (roughness() == 0 || is_complex(result.dtype())) return result;
   const auto undefined_if_infinite = [](auto v) { return std::isinf(v) ? v - v : v; };
-  return result.tape().record(map(result.dtype(), result.tensor(), undefined_if_infinite),
+  const Tensor by_steps = stepwise_mean(m.x.tensor(), m.axes, m.keepdim);
+  return result.tape().record(map(result.dtype(), by_steps, undefined_if_infinite),
                               {{result, [](const Tensor& g) { return g; }}});
 }
 
