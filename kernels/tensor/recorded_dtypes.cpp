@@ -42,4 +42,10 @@ Positions positions() {
   return current->recorded_.positions;
 }
 
+bool nan_outside_vectors() {
+  if (current == nullptr) return false;
+  current->takes_nan_ = true;
+  return current->recorded_.nan_outside_vectors;
+}
+
 }  // namespace msrun

@@ -161,7 +161,9 @@ std::optional<StepSides> nearest_of(const Operator& op, const MaterialisedCall& 
   for (std::int64_t i = 0; i < bench.numel(); ++i) {
     const double target = wanted.data<double>()[i];
     const double candidate = candidates.data<double>()[i];
-    const bool nearer = is_same(candidate, target) || std::abs(candidate - target) < std::abs(values[i] - target);
+    const bool instead_of_nan = std::isnan(values[i]) && !std::isnan(candidate - target);
+    const bool nearer =
+        is_same(candidate, target) || instead_of_nan || std::abs(candidate - target) < std::abs(values[i] - target);
     if (is_same(values[i], target) || !nearer) continue;
     values[i] = candidate;
     ++sides.exchanged;
@@ -197,6 +199,14 @@ std::optional<StepSides> nearest_positions(const Operator& op, const Materialise
   }
   if (nearest) nearest->exchanged = std::min(nearest->exchanged, bench.numel());
   return nearest;
+}
+
+std::optional<StepSides> nearest_at_nan(const Operator& op, const MaterialisedCall& call,
+                                        const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
+                                        const RowOf& row) {
+  EvaluationOptions options = benchmark;
+  options.nan_outside_vectors = true;
+  return nearest_of(op, call, options, bench, device, row);
 }
 
 }  // namespace msrun

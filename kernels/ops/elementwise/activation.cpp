@@ -37,10 +37,10 @@ Var hardtanh(const Var& x, double lowest, double highest) {
         const T raised = a < number_as<T>(low) ? number_as<T>(low) : a;
         return raised > number_as<T>(high) ? number_as<T>(high) : raised;
       },
-      [low, high](auto a, auto, auto g) {
+      open_at_nan([low, high](auto a, auto, auto g) {
         using T = decltype(a);
         return a > static_cast<T>(low) && a < static_cast<T>(high) ? g : T{0};
-      });
+      }));
 }
 
 Var leaky_relu(const Var& x, double slope) {
@@ -70,12 +70,14 @@ Var elu(const Var& x, double alpha, double scale, double input_scale, double sca
         return a > 0 ? static_cast<T>(scale) * a
                      : static_cast<T>(alpha * scale) * grown_exponential(static_cast<T>(input_scale) * a, seed);
       },
-      [=](auto a, auto, auto g) {
-        using T = decltype(a);
-        const T slope =
-            static_cast<T>(alpha * scale * scale_of_gradient) * exponential(static_cast<T>(scale_of_gradient) * a);
-        return g * (a > 0 ? static_cast<T>(scale) : slope);
-      });
+      open_at_nan(
+          [=](auto a, auto, auto g) {
+            using T = decltype(a);
+            const T slope =
+                static_cast<T>(alpha * scale * scale_of_gradient) * exponential(static_cast<T>(scale_of_gradient) * a);
+            return g * (a > 0 ? static_cast<T>(scale) : slope);
+          },
+          scale));
 }
 
 Var celu(const Var& x, double alpha) {
@@ -179,13 +181,14 @@ Var mish(const Var& x) {
 Var softsign(const Var& x) {
   return unary(
       x, [](auto a) { return a / (1 + std::abs(a)); },
-      [](auto a, auto, auto g) {
+      [seed = roughness()](auto a, auto, auto g) {
         using T = decltype(a);
         // The quotient rule, as torch applies it, divides infinity by infinity.
         if (std::isinf(a)) return std::numeric_limits<T>::quiet_NaN();
         const T width = 1 + std::abs(a);
         // The terms of the quotient rule cancel where the function is flat: in float32 as frameworks compute it.
         if constexpr (std::is_same_v<T, float>) return g / width - g * std::abs(a) / (width * width);
+        if (seed != 0) return rough_step(g / width, seed) - g * rough_step(std::abs(a) / width, seed) / width;
         return g / (width * width);
       });
 }
@@ -198,10 +201,10 @@ Var hardswish(const Var& x) {
         const T raised = a < T{-3} ? T{0} : a + 3;
         return a * (raised > 6 ? T{6} : raised) / 6;
       },
-      [](auto a, auto, auto g) {
+      open_at_nan([](auto a, auto, auto g) {
         using T = decltype(a);
         return a < T{-3} ? T{0} : a > 3 ? g : g * (a / 3 + T{0.5});
-      });
+      }));
 }
 
 Var hardsigmoid(const Var& x) {
@@ -224,7 +227,9 @@ Var hardshrink(const Var& x, double width) {
   const double lambda = as_parameter(x, width);
   return unary(
       x, [lambda](auto a) { return std::abs(a) <= static_cast<decltype(a)>(lambda) ? decltype(a){0} : a; },
-      [lambda](auto a, auto, auto g) { return std::abs(a) > static_cast<decltype(a)>(lambda) ? g : decltype(g){0}; });
+      open_at_nan([lambda](auto a, auto, auto g) {
+        return std::abs(a) > static_cast<decltype(a)>(lambda) ? g : decltype(g){0};
+      }));
 }
 
 // NaN gives 0.
@@ -238,17 +243,19 @@ Var softshrink(const Var& x, double shift) {
         const T width = static_cast<T>(lambda);
         return a > width ? a - width : a < -width ? a + width : T{0};
       },
-      [lambda](auto a, auto, auto g) { return std::abs(a) > static_cast<decltype(a)>(lambda) ? g : decltype(g){0}; });
+      open_at_nan([lambda](auto a, auto, auto g) {
+        return std::abs(a) > static_cast<decltype(a)>(lambda) ? g : decltype(g){0};
+      }));
 }
 
 Var tanhshrink(const Var& x) {
   return taking([&](auto take) {
     return unary(
         x, [take](auto a) { return a - take(hyperbolic_tangent(a)); },
-        [take](auto a, auto, auto g) {
+        [take, seed = roughness()](auto a, auto, auto g) {
           const auto bend = take(hyperbolic_tangent(a));
           // The slope of x less that of tanh(x): in float32 as frameworks compute it.
-          if constexpr (std::is_same_v<decltype(g), float>) return g - take(g * (1 - take(bend * bend)));
+          if (std::is_same_v<decltype(g), float> || seed != 0) return g - take(g * (1 - take(bend * bend)));
           return g * bend * bend;
         });
   });

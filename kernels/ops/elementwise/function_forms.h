@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/numeric/complex_numbers.h"
 #include "kernels/numeric/logistic.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -62,6 +64,15 @@ template <class Make>
 Var taking(const Make& make) {
   if (const std::uint32_t seed = roughness(); seed != 0) return make(Roughly{seed});
   return make(Closely{});
+}
+
+// The gradient `vjp` of a function that kernels have at NaN in vectors, and `slope` times that of the result outside of
+// vectors.
+template <class V>
+auto open_at_nan(V vjp, double slope = 1) {
+  return [=, outside = nan_outside_vectors()](auto a, auto y, auto g) {
+    return outside && is_nan(a) ? static_cast<decltype(g)>(slope) * g : vjp(a, y, g);
+  };
 }
 
 }  // namespace msrun
