@@ -158,16 +158,33 @@ MaterialisedCall with_dtypes(MaterialisedCall call, const F& change) {
   return call;
 }
 
-// A call of float32 tensors, which stand for those of a half type: what it names in a half type is computed in higher
-// precision.
-MaterialisedCall without_half_types(MaterialisedCall call) {
-  return with_dtypes(std::move(call), [](DType dtype) { return is_half(dtype) ? DType::float64 : dtype; });
+// Whether all floating tensors of a call are of half types, for which those of float32 may stand. What the call names
+// in a wider dtype is then wider than these, too.
+bool is_of_half_types(const MaterialisedCall& call) {
+  bool any = false;
+  bool others = false;
+  for_each_argument(call, [&](const Tensor& tensor) {
+    any = any || is_half(tensor.dtype());
+    others = others || (is_floating(tensor.dtype()) && !is_half(tensor.dtype()));
+  });
+  return any && !others;
 }
 
-// A call of float32 tensors that stays one.
-MaterialisedCall kept_in_float32(MaterialisedCall call) {
+// A call of float32 tensors, which stand for those of other dtypes: what it names in a half type is computed in higher
+// precision.
+MaterialisedCall without_half_types(MaterialisedCall call, bool stands_for_half) {
+  return with_dtypes(std::move(call), [=](DType dtype) {
+    const bool is_wider = stands_for_half && dtype == DType::float32;
+    return is_half(dtype) || is_wider ? DType::float64 : dtype;
+  });
+}
+
+// A call of float32 tensors that stays one, but for what is wider than the half types that they stand for.
+MaterialisedCall kept_in_float32(MaterialisedCall call, bool stands_for_half) {
   call.autocast = false;
-  return with_dtypes(std::move(call), [](DType dtype) {
+  return with_dtypes(std::move(call), [=](DType dtype) {
+    if (is_half(dtype)) return DType::float32;
+    if (stands_for_half && is_floating(dtype)) return DType::float64;
     return dtype == DType::float64 ? DType::float32 : dtype == DType::complex128 ? DType::complex64 : dtype;
   });
 }
@@ -362,10 +379,8 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
         });
       });
       // float32 stands for another dtype: no operand is rounded to HF32, and no benchmark left in float32.
-      if (how.in_float32) {
-        call = without_half_types(std::move(call));
-        call.hf32 = false;
-      }
+      if (how.in_float32) call.hf32 = false;
+      const bool stands_for_half = how.in_float32 && is_of_half_types(call_);
       EvaluationOptions options;
       options.only_output = benchmark_options_.only_output;
       options.adjust_gradients = benchmark_options_.adjust_gradients;
@@ -373,14 +388,16 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
       options.benchmark = true;
       options.forgets_dtypes = benchmark_options_.forgets_dtypes;
       const Evaluation* same = known_bench(how, results.size());
-      Evaluation bench = same != nullptr ? *same : evaluate(op_, call, options);
+      Evaluation bench =
+          same != nullptr ? *same
+                          : evaluate(op_, how.in_float32 ? without_half_types(call, stands_for_half) : call, options);
       options.benchmark = false;
       options.arithmetic = how.arithmetic;
       const RoughScope rough(how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0);
       const StoredSteps steps(how.composed);
       std::optional<StoredProducts> products;
       if (how.stored) products.emplace(how.smallest);
-      Evaluation rounded = evaluate(op_, how.in_float32 ? kept_in_float32(call) : call, options);
+      Evaluation rounded = evaluate(op_, how.in_float32 ? kept_in_float32(call, stands_for_half) : call, options);
       results.push_back(
           {std::move(bench), std::move(rounded), products && products->any(), products && products->adds()});
     }
