@@ -9,11 +9,14 @@
 
 #include "kernels/tensor/dtype.h"
 #include "tests/runner/check/other_arithmetic.h"
+#include "tests/runner/check/rounding_device.h"
 
 namespace msrun::testing {
 namespace {
 
 using namespace other_arithmetic;
+using rounding_device::check_on;
+using rounding_device::processor;
 
 std::vector<double> factors(std::int64_t count) {
   std::vector<double> values;
@@ -77,6 +80,32 @@ TEST(RequestedDTypes, RoundToThemOnTheWay) {
       expect_fault(call, [&](DeviceResult& result, int) { set_elements(result.output, tripled); });
       const auto moved = [](double value, std::int64_t i) { return i == 70 ? 1.5 * value + 1 : value; };
       expect_fault(call, [&](DeviceResult& result, int) { set_elements(result.gradients.front(), moved); });
+    }
+  }
+}
+
+// Results in a wider dtype than that of the arguments have its precision, and the steps between are not those of the
+// half type.
+TEST(RequestedDTypes, HalfArgumentsHideNoFaultOfWiderResults) {
+  for (const char* name : {"Torch.mean.0", "Torch.prod.0", "Torch.nansum.0", "Torch.cumsum.0"}) {
+    for (const DType from : {DType::bfloat16, DType::float16}) {
+      SCOPED_TRACE(std::string(name) + " of " + std::string(torch_name(from)));
+      ApiCall call = call_in(name, from, DType::float32, {16, 50});
+      if (name != std::string("Torch.cumsum.0")) {
+        auto gradient =
+            std::make_shared<TensorSpec>(**call.grad_inputs.front().get<std::shared_ptr<const TensorSpec>>());
+        gradient->shape = {16};
+        call.grad_inputs = {std::shared_ptr<const TensorSpec>(std::move(gradient))};
+      }
+      const auto accuses = [&](double of_output, double of_gradient) {
+        return is_suspicious(check_on(processor, call, {}, [&](const MaterialisedCall&, DeviceResult& result) {
+          scale(result.output, of_output);
+          scale(result.gradients.front(), of_gradient);
+        }));
+      };
+      EXPECT_FALSE(accuses(1, 1));
+      EXPECT_TRUE(accuses(1.001, 1));
+      EXPECT_TRUE(accuses(1, 1.02));
     }
   }
 }
