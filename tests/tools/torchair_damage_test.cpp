@@ -40,9 +40,37 @@ TEST(TorchairCompare, DamagedFilesAreRowsAndTheRunGoesOn) {
     EXPECT_NE(cell(result.report, row, "my_max_value"), "");
     EXPECT_EQ(cell(result.report, row, "golden_dtype"), "");
   }
+  // They are no failures of accuracy.
+  EXPECT_THAT(result.finished.out,
+              HasSubstr("not compared, because one side cannot be read: 4 (FAIL in the report)\n"));
+  EXPECT_THAT(result.finished.err, HasSubstr("Mul.Mul_1.14.3.1767607200001731 is truncated"));
+  EXPECT_THAT(result.finished.err, HasSubstr("add-aten.add.Tensor.INPUT.1.20260105100000000000.npy is no numpy file"));
   // Their other tensors are compared.
   EXPECT_EQ(cell(result.report, rows_of(result.report, "Add.Add.11.2.1767607200000000,outputs,0").at(0), "Result"),
             "PASS");
+}
+
+// All of a side may be damaged, as after a disk was full: neither accuracy nor success can be told.
+TEST(TorchairCompare, DumpsThatCannotBeReadAreNotCompared) {
+  const TemporaryDirectory scratch;
+  const auto truncated = [&](const fs::path& tree, const std::string& name) {
+    copy_tree(tree, scratch / name);
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(scratch / name / rank0)) {
+      if (entry.is_regular_file()) fs::resize_file(entry.path(), 5);
+    }
+    return scratch / name;
+  };
+  for (const auto& [target, golden] : {std::pair{truncated(ge_on, "target"), fx}, {ge_on, truncated(fx, "golden")}}) {
+    const Compared result = compare(target, golden, scratch);
+    EXPECT_EQ(result.finished.exit_code, 1) << result.finished.err;
+    // What the golden dump cannot have is compared with itself.
+    const std::string compared = golden == fx ? "0 tensors compared: 0 passed" : "4 tensors compared: 4 passed";
+    EXPECT_THAT(result.finished.out, HasSubstr("rank 0: " + compared + ", 0 failed;"));
+    EXPECT_THAT(result.finished.out, HasSubstr("Nothing was compared: "));
+    EXPECT_THAT(result.finished.err, HasSubstr("warning: "));
+    EXPECT_THAT(result.finished.err, HasSubstr("more files that cannot be read"));
+    EXPECT_GT(count_of_result(result.report, "FAIL"), 50U);
+  }
 }
 
 TEST(TorchairCompare, ABrokenGoldenGeFileIsOneRow) {

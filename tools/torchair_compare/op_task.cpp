@@ -26,17 +26,17 @@ class OpComparison {
 
   OpRows run() {
     compare();
-    return {unused_ids_, mine_alone_, golden_alone_, std::move(rows_)};
+    return {unused_ids_, mine_alone_, golden_alone_, std::move(damage_), std::move(rows_)};
   }
 
  private:
   void compare() {
     try {
       mine_ = open_ge_file(*task_.mine);
-    } catch (const SkipError&) {
+    } catch (const SkipError& error) {
       Row row = new_row();
       row.mine.path = task_.mine->path;
-      row.fail_reason = my_broken;
+      mark_unread(row, my_broken, error.what());
       rows_.push_back(std::move(row));
       return;
     }
@@ -58,6 +58,12 @@ class OpComparison {
     return row;
   }
 
+  void mark_unread(Row& row, const char* reason, const char* damage) {
+    row.fail_reason = reason;
+    row.unread = true;
+    damage_.emplace_back(damage);
+  }
+
   const std::vector<DumpTensor>& my_tensors(Side side) const {
     return side == Side::input ? mine_.inputs : mine_.outputs;
   }
@@ -70,8 +76,8 @@ class OpComparison {
     } catch (const SkipError& error) {
       // Read errors, and files that are being cut off.
       row = blank;
-      row.fail_reason =
-          std::string(error.what()).find(mine.file->path()) != std::string::npos ? my_broken : golden_broken;
+      const bool mine_is_broken = std::string(error.what()).find(mine.file->path()) != std::string::npos;
+      mark_unread(row, mine_is_broken ? my_broken : golden_broken, error.what());
     }
     rows_.push_back(std::move(row));
   }
@@ -93,10 +99,10 @@ class OpComparison {
       std::optional<FxOpenFile> open;
       try {
         open = open_fx_file(files[i]);
-      } catch (const NotNumeric&) {
-        row.fail_reason = "golden_data is not numeric.";
-      } catch (const SkipError&) {
-        row.fail_reason = golden_broken;
+      } catch (const NotNumeric& error) {
+        mark_unread(row, "golden_data is not numeric.", error.what());
+      } catch (const SkipError& error) {
+        mark_unread(row, golden_broken, error.what());
       }
       if (open) {
         add_pair(open->tensor, tensors[i], std::move(row));
@@ -109,8 +115,8 @@ class OpComparison {
   void add_mine_only(const DumpTensor& mine, Row row) {
     try {
       comparer_.describe_mine(mine, row);
-    } catch (const SkipError&) {
-      row.fail_reason = my_broken;
+    } catch (const SkipError& error) {
+      mark_unread(row, my_broken, error.what());
     }
     rows_.push_back(std::move(row));
   }
@@ -118,6 +124,7 @@ class OpComparison {
   void compare_with(const AgainstItself&) {
     for (std::size_t i = 0; i < std::min(mine_.inputs.size(), mine_.outputs.size()); ++i) {
       Row row = new_row(Side::output, i);
+      row.itself = true;
       row.golden.path = tensor_path(task_.mine->path, Side::input, i);
       add_pair(mine_.inputs[i], mine_.outputs[i], std::move(row));
     }
@@ -143,11 +150,11 @@ class OpComparison {
   std::optional<GeOpenFile> open_golden(const GeOpFile& golden) {
     try {
       return open_ge_file(golden);
-    } catch (const SkipError&) {
+    } catch (const SkipError& error) {
       Row row = new_row();
       row.mine.path = task_.mine->path;
       row.golden.path = golden.path;
-      row.fail_reason = golden_broken;
+      mark_unread(row, golden_broken, error.what());
       rows_.push_back(std::move(row));
       return std::nullopt;
     }
@@ -212,6 +219,7 @@ class OpComparison {
   Comparer& comparer_;
   GeOpenFile mine_;
   std::vector<Row> rows_;
+  std::vector<std::string> damage_;
   std::uint64_t unused_ids_ = 0;
   std::uint64_t mine_alone_ = 0;
   std::uint64_t golden_alone_ = 0;

@@ -56,6 +56,7 @@ struct OpRows {
   // Where the golden file of the same operator holds another number of inputs or outputs: tensors without a row.
   std::uint64_t mine_alone = 0;
   std::uint64_t golden_alone = 0;
+  std::vector<std::string> damage;  // a sentence for each file, or tensor of one, that cannot be read
   std::vector<Row> rows;
 };
 

@@ -40,6 +40,7 @@ struct OpResult {
   std::uint64_t unused_ids = 0;
   std::uint64_t mine_alone = 0;    // tensors
   std::uint64_t golden_alone = 0;  // tensors
+  std::vector<std::string> damage;
   std::vector<RenderedRow> rows;
 };
 
@@ -48,7 +49,7 @@ class RankComparison {
   RankComparison(const RankJob& job, const Options& options, Messages& messages)
       : job_(job), options_(options), messages_(messages), report_(options.output_path) {}
 
-  // Returns how many tensors with elements were compared.
+  // Returns how many tensors with elements were compared with those of the other dump.
   std::uint64_t run(std::ostream& out) {
     const std::vector<GraphPair> graphs = find_graphs();
     for (const GraphPair& graph : graphs) tokens_ += graph.mine.tokens().size();
@@ -64,7 +65,7 @@ class RankComparison {
     messages_.count_further_warnings();
     messages_.clear_progress();
     print_summary(out, stem);
-    return report_.totals().rows - report_.totals().empty;
+    return report_.totals().of_both;
   }
 
  private:
@@ -103,12 +104,13 @@ class RankComparison {
     return [this, comparer](const OpTask& task) {
       OpResult result;
       const std::uint64_t before = comparer->bytes_read();
-      const OpRows compared = compare_op(task, *comparer);
+      OpRows compared = compare_op(task, *comparer);
       result.op_name = task.mine->op_name;
       result.token = task.data->token;
       result.unused_ids = compared.unused_ids;
       result.mine_alone = compared.mine_alone;
       result.golden_alone = compared.golden_alone;
+      result.damage = std::move(compared.damage);
       for (const Row& row : compared.rows) {
         result.rows.push_back(render(row, task.mine->timestamp));
       }
@@ -119,11 +121,12 @@ class RankComparison {
 
   void take(const OpResult& result) {
     report_.add(result.unused_ids, result.rows);
+    for (const std::string& text : result.damage) messages_.warning("files that cannot be read", text);
     name_alone(result);
     messages_.progress([&] {
       const ReportTotals totals = report_.totals();
       return (job_.rank ? "rank " + std::to_string(*job_.rank) + ": " : std::string()) + "token " +
-             std::to_string(tokens_begun_) + " of " + std::to_string(tokens_) + ", " + std::to_string(totals.rows) +
+             std::to_string(tokens_begun_) + " of " + std::to_string(tokens_) + ", " + std::to_string(totals.compared) +
              " tensors compared, " + std::to_string(totals.failed) + " failed, " +
              std::to_string(static_cast<std::uint64_t>(static_cast<double>(bytes_read_) / megabyte)) + " MB read";
     });
@@ -263,9 +266,10 @@ class RankComparison {
     about.title = "TorchAir comparison" + (job_.rank ? ", rank " + std::to_string(*job_.rank) : std::string());
     about.target = job_.target_root;
     about.golden = job_.golden_base;
-    about.facts = {{"tensors compared", std::to_string(totals.rows)},
+    about.facts = {{"tensors compared", std::to_string(totals.compared)},
                    {"passed", std::to_string(totals.passed)},
                    {"failed", std::to_string(totals.failed)},
+                   {"not compared, because they cannot be read", std::to_string(totals.unread)},
                    {"passed, not fully checked", std::to_string(totals.unchecked)},
                    {"skipped", std::to_string(totals.skipped)},
                    {"without golden data", std::to_string(unmatched_.missing_golden)},
@@ -278,7 +282,7 @@ class RankComparison {
 
   void print_summary(std::ostream& out, const std::string& stem) const {
     const ReportTotals totals = report_.totals();
-    out << (job_.rank ? "rank " + std::to_string(*job_.rank) + ": " : std::string()) << totals.rows
+    out << (job_.rank ? "rank " + std::to_string(*job_.rank) + ": " : std::string()) << totals.compared
         << " tensors compared: " << totals.passed << " passed, " << totals.failed << " failed; " << totals.skipped
         << " skipped because they cannot be compared\n"
         << "  without golden data: " << unmatched_.missing_golden
@@ -288,6 +292,9 @@ class RankComparison {
       out << "  operators of which the golden dump alone has data, or more: " << unmatched_.golden_alone << '\n';
     }
     if (unmatched_.golden_tokens > 0) out << "  tokens of the golden dump alone: " << unmatched_.golden_tokens << '\n';
+    if (totals.unread > 0) {
+      out << "  not compared, because one side cannot be read: " << totals.unread << " (FAIL in the report)\n";
+    }
     if (totals.unchecked > 0) {
       out << "  not fully checked, though passed: " << totals.unchecked
           << ", because NaN or Inf hides what was not recorded\n";
@@ -310,7 +317,7 @@ class RankComparison {
   std::map<std::int64_t, std::string> first_failures() const {
     std::map<std::int64_t, std::string> failures;
     for (const RowEntry& entry : report_.entries()) {
-      if (entry.verdict != Verdict::fail || failures.contains(entry.token)) continue;
+      if (entry.verdict != Verdict::fail || entry.unread || failures.contains(entry.token)) continue;
       const std::string text = report_.text(entry);
       CsvReader reader(text);
       std::vector<std::string> cells;

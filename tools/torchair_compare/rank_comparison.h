@@ -21,8 +21,9 @@ struct RankJob {
   bool golden_of_rank = false;  // golden_base is, or lies in, the directory of a rank
 };
 
-// Returns how many tensors with elements were compared, of which there may be none although both sides have some.
-// Throws UserError if there is nothing that could be compared, or the report cannot be written.
+// Returns how many tensors with elements were compared with those of the other dump, of which there may be none
+// although both sides have some. Throws UserError if there is nothing that could be compared, or the report cannot be
+// written.
 std::uint64_t compare_rank(const RankJob& job, const Options& options, Messages& messages, std::ostream& out);
 
 }  // namespace msrun::torchair

@@ -45,7 +45,8 @@ RenderedRow render(const Row& row, std::uint64_t timestamp) {
   rendered.place = row.place;
   rendered.verdict = row.verdict;
   rendered.unchecked = row.unchecked;
-  rendered.empty = row.empty;
+  rendered.unread = row.unread;
+  rendered.of_both = row.verdict != Verdict::dropped && !row.unread && !row.empty && !row.itself;
   return rendered;
 }
 
@@ -68,6 +69,7 @@ void Report::add(std::uint64_t unused_ids, const std::vector<RenderedRow>& rows)
     entry.token = row.token;
     entry.graph = graph_;
     entry.verdict = row.verdict;
+    entry.unread = row.unread;
     entry.offset = flushed_ + pending_.size();
     entry.documented_bytes = static_cast<std::uint32_t>(row.text.documented.size());
     pending_ += row.text.documented;
@@ -78,11 +80,13 @@ void Report::add(std::uint64_t unused_ids, const std::vector<RenderedRow>& rows)
     entries_.push_back(entry);
     if (row.verdict == Verdict::dropped) {
       ++totals_.skipped;
+    } else if (row.unread) {
+      ++totals_.unread;
     } else {
-      ++totals_.rows;
+      ++totals_.compared;
       ++(row.verdict == Verdict::pass ? totals_.passed : totals_.failed);
       if (row.unchecked) ++totals_.unchecked;
-      if (row.empty) ++totals_.empty;
+      if (row.of_both) ++totals_.of_both;
     }
   }
   if (pending_.size() >= flush_bytes) flush();

@@ -20,7 +20,8 @@ struct RenderedRow {
   std::uint64_t place = 0;      // Row::place
   Verdict verdict = Verdict::fail;
   bool unchecked = false;  // Row::unchecked
-  bool empty = false;      // Row::empty
+  bool unread = false;     // Row::unread
+  bool of_both = false;    // elements of one dump were compared with those of the other
 };
 RenderedRow render(const Row& row, std::uint64_t timestamp);
 
@@ -34,14 +35,16 @@ struct RowEntry {
   std::uint32_t documented_bytes = 0;  // of the columns that msProbe's own report lacks
   std::uint32_t graph = 0;
   Verdict verdict = Verdict::fail;
+  bool unread = false;  // Row::unread
 };
 
 struct ReportTotals {
-  std::uint64_t rows = 0;
+  std::uint64_t compared = 0;  // passed and failed
   std::uint64_t passed = 0;
   std::uint64_t failed = 0;
+  std::uint64_t unread = 0;     // rows that say FAIL in the report because a side cannot be read
   std::uint64_t unchecked = 0;  // of those that passed
-  std::uint64_t empty = 0;      // of those that passed: without an element to compare
+  std::uint64_t of_both = 0;    // of those that were compared, RenderedRow::of_both
   std::uint64_t skipped = 0;
 };
 

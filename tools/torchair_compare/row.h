@@ -43,7 +43,9 @@ struct Row {
   Verdict verdict = Verdict::fail;
   // The row passed, but NaN or Inf hides what the two tensors, of which statistics alone are known, hold besides.
   bool unchecked = false;
-  bool empty = false;  // neither tensor has an element: nothing was compared, though the row passes
+  bool unread = false;  // a side is no tensor that can be read: nothing was compared, though the row fails
+  bool empty = false;   // neither tensor has an element: nothing was compared, though the row passes
+  bool itself = false;  // both sides are of the dump to compare: an operator that the golden dump cannot have
 };
 
 // Adds a sentence to row.note.
