@@ -46,6 +46,8 @@ class WriteError : public Error {
  public:
   // `action` completes "cannot ..."; `code` is the errno of the call that failed.
   WriteError(const std::string& file_name, const std::string& action, int code);
+  // For what the operating system would not have refused.
+  WriteError(const std::string& file_name, const std::string& action, int code, const std::string& reason);
   int code() const noexcept { return code_; }
 
  private:

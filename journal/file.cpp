@@ -52,12 +52,6 @@ bool is_regular(int fd) {
   return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// No name leads to the file any more: what is written to it is lost when it is closed.
-bool is_removed(int fd) {
-  struct stat status {};
-  return fstat(fd, &status) == 0 && status.st_nlink == 0;
-}
-
 // The root is above itself.
 bool is_same_file(int one, int other) {
   struct stat first {};
@@ -68,8 +62,8 @@ bool is_same_file(int one, int other) {
 
 class FileSource final : public Source {
  public:
-  explicit FileSource(const std::filesystem::path& path)
-      : name_(path.string()), fd_(retry([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {
+  FileSource(const std::filesystem::path& path, std::string name)
+      : name_(std::move(name)), fd_(retry([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {
     if (!fd_) throw Error(name_ + ": cannot open: " + describe(errno));
     if (!is_regular(fd_.get())) throw NotAJournal(name_ + " is not a journal: not a regular file");
   }
@@ -94,12 +88,11 @@ class PosixFile final : public File {
     if (!fd_ && errno == ELOOP) throw NotAJournal(name_ + " is a symbolic link; name the journal itself");
     if (!fd_) throw WriteError(name_, (flags & O_CREAT) != 0 ? "create" : "open", errno);
     if (!is_regular(fd_.get())) throw NotAJournal(name_ + " is not a journal: not a regular file");
-    const bool is_new = (flags & O_CREAT) != 0;
-    lock(is_new);
-    if (is_new) {
-      const std::filesystem::path folder = path.parent_path().empty() ? std::filesystem::path(".") : path.parent_path();
-      directory_.reset(retry([&] { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-    }
+    unsynced_name_ = (flags & O_CREAT) != 0;
+    lock(unsynced_name_);
+    const std::filesystem::path folder = path.parent_path().empty() ? std::filesystem::path(".") : path.parent_path();
+    directory_.reset(retry([&] { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    end_ = size();
   }
 
   std::string name() const override { return name_; }
@@ -109,30 +102,54 @@ class PosixFile final : public File {
   }
 
   std::size_t append(std::string_view bytes) override {
-    if (is_removed(fd_.get())) throw WriteError(name_, "write", ENOENT);
+    require_whole("write");
     const ssize_t written = retry([&] { return write(fd_.get(), bytes.data(), bytes.size()); });
     if (written <= 0) throw WriteError(name_, "write", written < 0 ? errno : EIO);
+    end_ += static_cast<std::uint64_t>(written);
     return static_cast<std::size_t>(written);
   }
 
   void sync() override {
     if (retry([&] { return fdatasync(fd_.get()); }) != 0) throw WriteError(name_, "sync", errno);
-    if (directory_) sync_directory();
-    directory_.reset();
+    if (unsynced_name_ && directory_) sync_directory();
+    unsynced_name_ = false;
   }
 
   void truncate(std::uint64_t size) override {
+    require_whole("cut");
     if (retry([&] { return ftruncate(fd_.get(), static_cast<off_t>(size)); }) != 0) {
       throw WriteError(name_, "cut", errno);
     }
+    end_ = size;
   }
 
   void close() override {
+    require_whole("complete");
     const int fd = fd_.release();
     if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) throw WriteError(name_, "close", errno);
   }
 
  private:
+  // What is written to a file that no longer has its name is not found again, and behind bytes that somebody else has
+  // cut off nothing can be read. The folder is the one that the name was made in: it may have been moved as a whole.
+  void require_whole(const char* action) const {
+    struct stat status {};
+    if (fstat(fd_.get(), &status) != 0) throw WriteError(name_, action, errno);
+    if (status.st_nlink == 0 || !has_its_name(status)) throw WriteError(name_, action, ENOENT);
+    if (static_cast<std::uint64_t>(status.st_size) >= end_) return;
+    throw WriteError(name_, action, ESTALE,
+                     "of the " + std::to_string(end_) + " bytes that were written " + std::to_string(status.st_size) +
+                         " are left, something else has cut it");
+  }
+
+  bool has_its_name(const struct stat& status) const {
+    if (!directory_) return true;
+    struct stat named {};
+    const std::string base = std::filesystem::path(name_).filename().string();
+    if (fstatat(directory_.get(), base.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) return errno != ENOENT;
+    return named.st_dev == status.st_dev && named.st_ino == status.st_ino;
+  }
+
   void lock(bool is_new) {
     // Locked, but by nobody: a writer was killed and its children have yet to notice, or one is just beginning.
     constexpr std::chrono::milliseconds pause{10};
@@ -178,20 +195,27 @@ class PosixFile final : public File {
 
   std::string name_;
   UniqueFd fd_;
-  UniqueFd directory_;  // to sync with the file; none when that is done
+  UniqueFd directory_;          // that its name is in; none if that may not be opened
+  std::uint64_t end_ = 0;       // of what was read or written: nobody else cuts the file
+  bool unsynced_name_ = false;  // the folders are to be synced with the file
 };
 
 }  // namespace
 
 WriteError::WriteError(const std::string& file_name, const std::string& action, int code)
-    : Error("cannot " + action + " " + file_name + ": " + describe(code)), code_(code) {}
+    : WriteError(file_name, action, code, describe(code)) {}
+
+WriteError::WriteError(const std::string& file_name, const std::string& action, int code, const std::string& reason)
+    : Error("cannot " + action + " " + file_name + ": " + reason), code_(code) {}
 
 std::size_t MemorySource::read_at(std::uint64_t offset, char* to, std::size_t count) const {
   if (offset >= bytes_.size()) return 0;
   return bytes_.copy(to, count, static_cast<std::size_t>(offset));
 }
 
-std::unique_ptr<Source> open_source(const std::filesystem::path& path) { return std::make_unique<FileSource>(path); }
+std::unique_ptr<Source> open_source(const std::filesystem::path& path, const std::string& name) {
+  return std::make_unique<FileSource>(path, name.empty() ? path.string() : name);
+}
 
 std::unique_ptr<File> create_file(const std::filesystem::path& path) {
   return std::make_unique<PosixFile>(path, O_CREAT | O_EXCL);

@@ -32,7 +32,8 @@ class Source {
 class File : public Source {
  public:
   // Writes the first part of `bytes` (not empty) at the end of the file and returns how many bytes that was, at
-  // least 1. A file that was removed meanwhile is refused with ENOENT.
+  // least 1. A file that was removed, moved or replaced meanwhile is refused with ENOENT, one that somebody else has
+  // cut with ESTALE; so they are by truncate() and close().
   virtual std::size_t append(std::string_view bytes) = 0;
   // Brings what was written to the storage device, and the file's name with it.
   virtual void sync() = 0;
@@ -56,8 +57,9 @@ class MemorySource : public Source {
   std::string name_;
 };
 
-// Opens a regular file for reading, without a lock. Throws Error.
-std::unique_ptr<Source> open_source(const std::filesystem::path& path);
+// Opens a regular file for reading, without a lock. Throws Error. Messages call it by `name`, its path if that is
+// empty.
+std::unique_ptr<Source> open_source(const std::filesystem::path& path, const std::string& name = {});
 
 // Files for a writer. They hold an exclusive lock (flock(2)) until they are closed in this process and in every child
 // that inherited them; Locked is thrown if another open file has it, naming the process (journal/holder.h). On a file

@@ -10,7 +10,7 @@ namespace msrun {
 
 std::string report_of_run(const Folder& folder, const RunFiles& files) {
   const std::string in_folder = "/proc/self/fd/" + std::to_string(folder.descriptor()) + "/";
-  const auto journal = journal::open_source(in_folder + std::string(base_name(files.journal)));
+  const auto journal = journal::open_source(in_folder + std::string(base_name(files.journal)), files.journal);
   return report::report_page(*journal, files.stamp, {});
 }
 

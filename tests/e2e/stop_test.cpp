@@ -18,6 +18,7 @@ namespace msrun::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Stop : public Unfinished {
  protected:
@@ -160,6 +161,25 @@ TEST_F(Stop, ByARemovedOutputDirectory) {
   EXPECT_THAT(finished.out, HasSubstr(".journal: No such file or directory"));
   EXPECT_THAT(last_line(finished.out), HasSubstr("its files are no longer in " + out().string() + ": start it again."));
   EXPECT_FALSE(fs::exists(out()));
+}
+
+TEST_F(Stop, ByAJournalThatIsMovedOrCut) {
+  for (const bool moved : {true, false}) {
+    fs::remove_all(out());
+    const auto run = busy_run({"--task-timeout", "2", "--retries", "0"});
+    const fs::path journal = only_journal(out());
+    if (moved) {
+      fs::rename(journal, scratch_ / "moved");
+    } else {
+      fs::resize_file(journal, 0);
+    }
+    EXPECT_LT(seconds_until_end(*run), 20);
+    const Finished finished = run->wait();
+    EXPECT_EQ(finished.exit_code, 3) << finished.out << finished.err;
+    EXPECT_THAT(finished.out, HasSubstr(moved ? ".journal: No such file or directory" : "something else has cut it"));
+    EXPECT_THAT(finished.out, Not(HasSubstr("/proc/self")));
+    EXPECT_THAT(finished.out, Not(HasSubstr("Successfully completed")));
+  }
 }
 
 // Then there is nothing to continue: as if it had not been started.

@@ -390,22 +390,6 @@ TEST(Writer, WhatWasFlushedSurvivesAKill) {
   EXPECT_EQ(contents.recovery.damaged_regions, 0U);
 }
 
-TEST(Writer, WhatIsRemovedMeanwhileIsNotWrittenTo) {
-  const TemporaryDirectory folder;
-  const std::filesystem::path path = folder / "run.journal";
-  Writer writer = Writer::create(path, "m");
-  std::filesystem::remove(path);
-  writer.append("first");
-  int code = 0;
-  try {
-    writer.flush();
-  } catch (const WriteError& error) {
-    code = error.code();
-    EXPECT_NE(std::string(error.what()).find("run.journal"), std::string::npos) << error.what();
-  }
-  EXPECT_EQ(code, ENOENT);
-}
-
 // A real file that may not grow: the write is cut short by the kernel, then refused.
 TEST(Writer, AFileSizeLimitIsAWriteErrorThatCanBeMended) {
   const TemporaryDirectory folder;
