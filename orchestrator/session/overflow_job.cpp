@@ -75,7 +75,7 @@ void OverflowJob::announce(RunStarted& event) const {
 
 std::uint64_t OverflowJob::checked() const {
   const OverflowCounts& counts = report_->counts();
-  return counts.none + counts.normal + counts.abnormal;
+  return counts.none - counts.empty + counts.normal + counts.abnormal;
 }
 
 bool OverflowJob::fails(FailOn level) const {
@@ -99,6 +99,10 @@ void OverflowJob::print_closing(const SessionState& session, const SessionEnd& e
   const OverflowCounts& counts = report_->counts();
   spdlog::info("Of {} calls: {} no overflow, {} normal overflow (on both sides), {} abnormal overflow, {} skipped.",
                session.plan.size(), counts.none, counts.normal, counts.abnormal, counts.skipped);
+  if (counts.empty > 0) {
+    spdlog::info("Of the calls without an overflow {} {} no output that could have one.", counts.empty,
+                 counts.empty == 1 ? "has" : "have");
+  }
   if (counts.failed_to_run > 0) spdlog::warn("{} calls failed to run.", counts.failed_to_run);
   if (tested_on(*session.backend.row) == TestedOn::simulated) spdlog::warn("{}.", simulated_notice);
   if (!end.complete()) return;

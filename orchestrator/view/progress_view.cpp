@@ -220,11 +220,9 @@ class JsonView : public ProgressView {
     }
     line["overflow"] = nullptr;
     if (event.overflow) {
-      line["overflow"] = {{"no_overflow", event.overflow->none},
-                          {"normal", event.overflow->normal},
-                          {"abnormal", event.overflow->abnormal},
-                          {"skipped", event.overflow->skipped},
-                          {"failed_to_run", event.overflow->failed_to_run}};
+      line["overflow"] = {{"no_overflow", event.overflow->none}, {"nothing_to_overflow", event.overflow->empty},
+                          {"normal", event.overflow->normal},    {"abnormal", event.overflow->abnormal},
+                          {"skipped", event.overflow->skipped},  {"failed_to_run", event.overflow->failed_to_run}};
     }
     line["elapsed_seconds"] = event.elapsed;
     line["seconds"] = phases(event.costs.phases);

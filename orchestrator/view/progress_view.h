@@ -85,6 +85,7 @@ struct RunCosts {
 // Calls of an overflow check.
 struct OverflowCounts {
   std::uint64_t none = 0;      // neither side overflows
+  std::uint64_t empty = 0;     // part of none: no output has anything that could
   std::uint64_t normal = 0;    // both do
   std::uint64_t abnormal = 0;  // one does
   std::uint64_t skipped = 0;   // not judged; the next two are parts of it

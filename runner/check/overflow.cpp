@@ -34,6 +34,19 @@ bool sum_overflows(const Value& output) {
   return found;
 }
 
+// Whether anything of it was looked at for infinities and NaN. integers: they were, too.
+bool has_what_overflows(const Value& output, bool integers) {
+  bool found = false;
+  for_each_leaf(output, [&](const Value& leaf) {
+    if (const Tensor* tensor = leaf.get<Tensor>()) {
+      const DType dtype = tensor->dtype();
+      found = found || (tensor->numel() > 0 && (integers || is_floating(dtype) || is_complex(dtype)));
+    }
+    found = found || leaf.is<double>();
+  });
+  return found;
+}
+
 bool has_bool(const Value& output) {
   bool found = false;
   for_each_leaf(output, [&](const Value& leaf) { found = found || leaf.is<bool>(); });
@@ -47,6 +60,7 @@ void judge(const Value& bench, const Value& device, const CheckOptions& options,
   OverflowFinding& finding = result.overflow.emplace();
   const std::string subject = "The " + result.name + " overflow is ";
   if (bench.is_none() && device.is_none()) {
+    result.mistrust = Mistrust::nothing_compared;
     result.message = compat_msprobe ? subject + "a normal overflow, out and npu_out is None."
                                     : result.name + ": no overflow, both outputs are None.";
   } else if (has_bool(bench) || has_bool(device)) {
@@ -58,7 +72,14 @@ void judge(const Value& bench, const Value& device, const CheckOptions& options,
     finding.device = options.dialect->sums_overflow() ? sum_overflows(device) : overflows(device);
     finding.verdict = finding.bench == finding.device ? Verdict::normal : Verdict::abnormal;
     result.message = subject + (finding.verdict == Verdict::normal ? "a normal overflow." : "an abnormal overflow.");
-    if (finding.is_none() && !compat_msprobe) result.message = result.name + ": no overflow.";
+    if (!has_what_overflows(bench, false) && !has_what_overflows(device, options.dialect->sums_overflow())) {
+      result.mistrust = Mistrust::nothing_compared;
+    }
+    if (finding.is_none() && !compat_msprobe) {
+      result.message = result.name + (result.mistrust == Mistrust::none
+                                          ? ": no overflow."
+                                          : ": no overflow, as no output has an element of a floating dtype.");
+    }
   }
   constexpr std::array statuses{Status::pass, Status::error, Status::skip};
   result.forward = statuses[static_cast<std::size_t>(finding.verdict)];

@@ -222,9 +222,12 @@ TEST_F(Overflow, JsonLinesHoldBothSides) {
   for (std::string line; std::getline(text, line);) {
     const nlohmann::json event = nlohmann::json::parse(line);
     if (event["type"] == "run_finished") {
-      EXPECT_EQ(
-          event["overflow"],
-          (nlohmann::json{{"no_overflow", 0}, {"normal", 3}, {"abnormal", 1}, {"skipped", 5}, {"failed_to_run", 0}}));
+      EXPECT_EQ(event["overflow"], (nlohmann::json{{"no_overflow", 0},
+                                                   {"nothing_to_overflow", 0},
+                                                   {"normal", 3},
+                                                   {"abnormal", 1},
+                                                   {"skipped", 5},
+                                                   {"failed_to_run", 0}}));
     }
     if (event["type"] != "api_result" || event["name"] != "Torch.matmul.0") continue;
     found = true;
@@ -239,6 +242,25 @@ TEST_F(Overflow, EmptyDump) {
   EXPECT_EQ(run.exit_code, 1) << run.err;
   EXPECT_THAT(run.out, HasSubstr("data field is empty, no overflow data found."));
   EXPECT_TRUE(verdicts().empty());
+}
+
+// Neither integers nor tensors without elements can show one.
+TEST_F(Overflow, WhereNothingCanOverflowNothingWasChecked) {
+  const std::string none = tensor("float32", "[0, 4]", "null", "null");
+  const std::string count = tensor("int64", "[4]", "1", "2");
+  const std::string nothing = entry("Torch.add.0", none + "," + none) + "," + entry("Torch.mul.0", count + "," + count);
+  const Finished run = check(write_dump(dump_text(nothing)), {"-o", out()});
+  EXPECT_EQ(run.exit_code, 1) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("Torch.add.0: no overflow, as no output has an element of a floating dtype."));
+  EXPECT_THAT(run.out, HasSubstr("Of the calls without an overflow 2 have no output that could have one."));
+  EXPECT_THAT(run.out, HasSubstr("Nothing was checked."));
+  EXPECT_EQ(verdicts().at("Torch.mul.0"), "no overflow");
+  fs::remove_all(out());
+  // As msProbe says it; to be checked or not is no matter of words.
+  const Finished compat = check(write_dump(dump_text(nothing)), {"--compat", "msprobe"});
+  EXPECT_EQ(compat.exit_code, 1) << compat.out << compat.err;
+  EXPECT_THAT(compat.out, HasSubstr("The Torch.add.0 overflow is a normal overflow."));
+  EXPECT_EQ(check(write_dump(dump_text(nothing + "," + entry("Torch.add.1", large + "," + large)))).exit_code, 0);
 }
 
 TEST_F(Overflow, BadInputIsRefused) {

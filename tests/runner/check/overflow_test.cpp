@@ -163,6 +163,13 @@ TEST(OverflowCheck, BooleansAreNotJudged) {
   }
 }
 
+TEST(OverflowCheck, WhatHasNoFloatingElementProvesNothing) {
+  const Tensor finite = tensor(DType::float16, {1, 1, 1, 1});
+  EXPECT_EQ(check("Torch.mul.0", 2, finite).mistrust, Mistrust::none);
+  EXPECT_EQ(check("Torch.mul.0", 2, finite, "torch.int64").mistrust, Mistrust::none) << "the device's could overflow";
+  EXPECT_EQ(check("Torch.mul.0", 2, tensor(DType::int64, {1}), "torch.int64").mistrust, Mistrust::nothing_compared);
+}
+
 TEST(OverflowCheck, NoOutputOnOneSideIsCompared) {
   const ApiResult result = check("Torch.mul.0", 1000, None{});
   ASSERT_TRUE(result.overflow) << result.message;
