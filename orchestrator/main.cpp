@@ -1,7 +1,12 @@
 // The msrun command.
+#include <iostream>
+
 #include "journal/error.h"
 #include "kernels/base/guarded_main.h"
 #include "kernels/base/standard_output.h"
+#include "kernels/base/text.h"
+#include "kernels/base/write_all.h"
+#include "kernels/io/files/paths.h"
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/command/list_apis.h"
 #include "orchestrator/command/list_devices.h"
@@ -12,6 +17,26 @@
 
 namespace {
 
+int not_written(const std::exception& error) {
+  std::cerr << "msrun: " << msrun::sanitised(error.what()) << '\n';
+  return msrun::exit_incomplete;
+}
+
+// What work returns. Where the storage refuses results before the first of them, there is no more to be mended about
+// the command than in the middle of a run.
+template <class Work>
+int with_results(const Work& work) {
+  try {
+    return work();
+  } catch (const msrun::journal::WriteError& error) {
+    if (!msrun::is_refusal_of_storage(error.code())) throw;
+    return not_written(error);
+  } catch (const msrun::WriteError& error) {
+    if (!msrun::is_refusal_of_storage(error.code())) throw;
+    return not_written(error);
+  }
+}
+
 int run(int argc, const char* const* argv) try {
   const msrun::ParsedCommandLine parsed = msrun::parse_command_line(argc, argv);
   if (const auto* text = std::get_if<msrun::PrintAndExit>(&parsed)) {
@@ -19,7 +44,9 @@ int run(int argc, const char* const* argv) try {
     return msrun::exit_completed;
   }
   if (const auto* journal = std::get_if<msrun::JournalOptions>(&parsed)) return msrun::show_journals(*journal);
-  if (const auto* merge = std::get_if<msrun::MergeOptions>(&parsed)) return msrun::merge_journals(*merge);
+  if (const auto* merge = std::get_if<msrun::MergeOptions>(&parsed)) {
+    return with_results([&] { return msrun::merge_journals(*merge); });
+  }
   if (const auto* tool = std::get_if<msrun::ToolRequest>(&parsed)) msrun::run_tool(*tool);
   const msrun::Options& options = std::get<msrun::Options>(parsed);
   const bool json = options.json_lists || options.message_format == msrun::MessageFormat::json;
@@ -41,7 +68,7 @@ int run(int argc, const char* const* argv) try {
     msrun::print_text(json ? msrun::list_faults_json() : msrun::list_faults_text());
     return msrun::exit_completed;
   }
-  return msrun::run_session(options);
+  return with_results([&] { return msrun::run_session(options); });
 } catch (const msrun::journal::Error& error) {
   throw msrun::UserError(error.what());
 }

@@ -20,4 +20,8 @@ inline bool write_all(int descriptor, std::string_view bytes) {
   return true;
 }
 
+// Whether errno says that the storage takes no more, or fails: no other path or permission that the user gives can mend
+// that, and nothing about the command is wrong.
+inline bool is_refusal_of_storage(int code) { return code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO; }
+
 }  // namespace msrun

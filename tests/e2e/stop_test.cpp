@@ -194,7 +194,7 @@ TEST_F(Stop, ByADiskThatIsFullBeforeTheStart) {
   for (rlim_t room = least; room < 380; room += 20) {
     const InheritedLimit disk(RLIMIT_FSIZE, room);
     const Finished finished = msrun(arguments(out()), scratch_.path());
-    EXPECT_EQ(finished.exit_code, 2) << finished.out << finished.err;
+    EXPECT_EQ(finished.exit_code, 3) << finished.out << finished.err;
     // The line itself is in a file.
     EXPECT_EQ(finished.err.substr(0, 7), std::string("msrun: ").substr(0, room));
     EXPECT_TRUE(fs::is_empty(out())) << "a file of a run that never started is left";

@@ -42,7 +42,8 @@ void check_writable(const std::string& directory) {
   const Folder folder(directory);
   const PendingFile probe(folder, temporary_name(folder, "msrun_probe"));
   if (!probe.is_open()) {
-    throw UserError("The file path " + sanitised(directory) + " is not writable. (" + errno_text() + ")");
+    const int code = errno;
+    throw WriteError("The file path " + sanitised(directory) + " is not writable. (" + errno_text() + ")", code);
   }
 }
 
@@ -66,6 +67,12 @@ void refuse_other_than_directory(const std::string& path) {
   if (fs::exists(path, unknown) && !fs::is_directory(path, unknown)) {
     throw UserError("The " + path + " should be a directory!");
   }
+}
+
+// what says what cannot be done; errno, why.
+[[noreturn]] void throw_errno_as_write_error(const std::string& what) {
+  const int code = errno;
+  throw WriteError(what + std::generic_category().message(code), code);
 }
 
 }  // namespace
@@ -112,7 +119,7 @@ void prepare_output_directory(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   refuse_other_than_directory(path);
-  if (error) throw UserError("The output directory " + path + " cannot be created: " + error.message());
+  if (error) throw WriteError("The output directory " + path + " cannot be created: " + error.message(), error.value());
   check_writable(path);
 }
 
@@ -160,7 +167,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   const std::string name(base_name(path_));
   if (name.empty()) throw WriteError("The " + path_ + " should be a file!");
   const std::optional<Folder> folder = Folder::open(path_.substr(0, path_.size() - name.size()));
-  if (!folder) throw WriteError("The file " + path_ + " cannot be created: " + errno_text());
+  if (!folder) throw_errno_as_write_error("The file " + path_ + " cannot be created: ");
   open(*folder, name);
 }
 
@@ -176,7 +183,7 @@ void AtomicFile::open(const Folder& folder, const std::string& name) {
     throw WriteError("The " + path_ + " should be a file!");
   }
   file_.emplace(folder, name);
-  if (!file_->is_open()) throw WriteError("The file " + path_ + " cannot be created: " + errno_text());
+  if (!file_->is_open()) throw_errno_as_write_error("The file " + path_ + " cannot be created: ");
 }
 
 AtomicFile::~AtomicFile() = default;
@@ -202,9 +209,9 @@ void AtomicFile::commit() {
 }
 
 void AtomicFile::fail(const char* action) {
-  const std::string reason = errno_text();
+  const int code = errno;
   file_.reset();
-  throw WriteError("The file " + path_ + " " + action + ": " + reason);
+  throw WriteError("The file " + path_ + " " + action + ": " + std::generic_category().message(code), code);
 }
 
 AppendedFile::AppendedFile(const Folder& folder, const std::string& name, Mode mode) : path_(folder.path_of(name)) {
@@ -214,7 +221,7 @@ AppendedFile::AppendedFile(const Folder& folder, const std::string& name, Mode m
   if (!descriptor_ && errno == EEXIST) {
     throw FileExists("file " + path_ + " already exists, please remove it first or use another output directory");
   }
-  if (!descriptor_) throw WriteError("The file " + path_ + " cannot be opened: " + errno_text());
+  if (!descriptor_) throw_errno_as_write_error("The file " + path_ + " cannot be opened: ");
   struct stat status {};
   if (fstat(descriptor_.get(), &status) == 0 && !S_ISREG(status.st_mode)) {
     throw WriteError("The " + path_ + " should be a file!");
@@ -229,10 +236,11 @@ void AppendedFile::append(std::string_view bytes) {
     const ssize_t count = ::write(descriptor_.get(), bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      const std::string reason = errno_text();
+      const int code = errno;
       const bool undone = done == 0 || (size_known && ftruncate(descriptor_.get(), before.st_size) == 0);
-      throw WriteError("The file " + path_ + " cannot be written: " + reason +
-                       (undone ? "" : " (its last row is torn)"));
+      throw WriteError("The file " + path_ + " cannot be written: " + std::generic_category().message(code) +
+                           (undone ? "" : " (its last row is torn)"),
+                       code);
     }
     done += static_cast<std::size_t>(count);
   }

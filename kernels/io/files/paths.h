@@ -20,7 +20,12 @@ namespace msrun {
 // A file could not be written (full disk, removed directory...): the run stops, and can be resumed once that is mended.
 class WriteError : public UserError {
  public:
-  using UserError::UserError;
+  // code is the errno of what the system has refused; 0 where it was nothing of the system.
+  explicit WriteError(const std::string& message, int code = 0) : UserError(message), code_(code) {}
+  int code() const noexcept { return code_; }
+
+ private:
+  int code_;
 };
 
 // A file that was to be new has its name taken.
