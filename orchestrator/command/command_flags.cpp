@@ -85,7 +85,7 @@ constexpr auto running = std::to_array<Option>({
 constexpr auto jit_of_check = std::to_array<Option>(
     {{"-j, --jit_compile", "let the NPU compile operators; run_overflow_check takes -j YES too"}});
 constexpr auto jit_of_overflow_check =
-    std::to_array<Option>({{"-j, --jit_compile [YES]", "let the NPU compile operators", Takes::optional_value}});
+    std::to_array<Option>({{"-j, --jit_compile [YES|NO]", "let the NPU compile operators", Takes::optional_value}});
 
 constexpr auto judging = std::to_array<Option>({
     {"--standard POLICY", "per_api (default): the documented standard of each API; current: newest msProbe",

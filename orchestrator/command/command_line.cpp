@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <initializer_list>
 #include <span>
 #include <utility>
 
@@ -148,9 +150,22 @@ void fit_same_on_all(Options& options) {
   options.threads = devices;
 }
 
-// A text after -j says yes unless it is empty.
-bool is_jit_given(const Arguments& arguments) {
-  return arguments.given("jit_compile") && !arguments.text("jit_compile", "yes").empty();
+// msProbe takes any text after -j for yes but an empty one; whoever writes a no means it.
+void parse_jit(const Arguments& arguments, Options& options) {
+  if (!arguments.given("jit_compile")) return;
+  const std::string text = arguments.text("jit_compile", "yes");
+  std::string word = text;
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto is_one_of = [&word](std::initializer_list<const char*> words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  options.jit_compile = is_one_of({"yes", "y", "true", "on", "1"});
+  if (options.jit_compile || text.empty()) return;
+  if (!is_one_of({"no", "n", "false", "off", "0"})) {
+    throw UserError(arguments.shown("jit_compile") + " takes YES or NO, not " + text);
+  }
+  options.notices.push_back(arguments.shown("jit_compile") + " " + text +
+                            " leaves the compile mode off; for msProbe it would be on, as for any text.");
 }
 
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
@@ -256,7 +271,7 @@ void set_running(const Arguments& arguments, Options& options) {
   options.torch_lanes = arguments.number<std::size_t>("torch_lanes", options.torch_lanes, 1, 64, "a whole number");
   options.torch_workers = arguments.number<std::size_t>("torch_workers", options.torch_workers, 1, 8, "a whole number");
   options.require_device = arguments.given("require_device");
-  options.jit_compile = is_jit_given(arguments);
+  parse_jit(arguments, options);
   if (arguments.given("seed")) {
     const auto seed = parse_number<std::uint64_t>(arguments.text("seed"));
     if (!seed)

@@ -200,6 +200,10 @@ TEST(CommandLine, OverflowCheckTakesAValueAfterJit) {
   EXPECT_TRUE(parse({"run_overflow_check", "-j", "True", "-api_info", "d"}).jit_compile);
   EXPECT_TRUE(parse({"run_overflow_check", "-api_info", "d", "--jit_compile=1"}).jit_compile);
   EXPECT_FALSE(parse({"run_overflow_check", "-api_info", "d", "-j", ""}).jit_compile);
+  for (const char* no : {"NO", "False"})
+    EXPECT_FALSE(parse({"run_overflow_check", "-j", no, "-api_info", "d"}).jit_compile);
+  EXPECT_THAT(usage_error({"run_overflow_check", "-api_info", "d", "-j", "maybe"}),
+              HasSubstr("takes YES or NO, not maybe"));
   EXPECT_THAT(usage_error({"run_overflow_check", "-api_info", "d", "-csv_path", "x"}), HasSubstr("-csv_path"));
 }
 
