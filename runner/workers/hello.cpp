@@ -11,6 +11,7 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/base/process_end.h"
+#include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/io/json/json_tree.h"
 #include "runner/workers/frames.h"
@@ -75,8 +76,14 @@ std::string what_to_do(const std::string& missing, const WorkerOptions& options)
 }
 
 // The next frame; nothing at the end of the stream.
-std::optional<std::string> received(int socket, const WorkerOptions& options, double patience) {
-  if (!is_readable(socket, patience)) {
+std::optional<std::string> received(int socket, const WorkerOptions& options, double patience, double silent) {
+  const bool says_so = silent < patience && !is_readable(socket, silent);
+  if (says_so) {
+    write_error_line("--backend " + options.backend() + ": waiting for " + sanitised(options.python) + " to say what " +
+                     std::string(options.framework->name) + " and devices it has, for up to " + short_number(patience) +
+                     " s");
+  }
+  if (!is_readable(socket, says_so ? patience - silent : patience)) {
     throw UserError("--backend " + options.backend() + ": " + sanitised(options.python) + " has not said within " +
                     short_number(patience) + " s what " + std::string(options.framework->name) + " and devices it has");
   }
@@ -135,8 +142,8 @@ Hello parse_hello(std::string_view text, const WorkerOptions& options) {
   throw UserError("--backend " + options.backend() + ": " + error + " (of " + python + ")");
 }
 
-Hello await_hello(WorkerProcess& worker, const WorkerOptions& options, double patience) {
-  const std::optional<std::string> text = received(worker.control(), options, patience);
+Hello await_hello(WorkerProcess& worker, const WorkerOptions& options, double patience, double silent) {
+  const std::optional<std::string> text = received(worker.control(), options, patience, silent);
   if (!text) refuse_ended(worker, options);
   return parse_hello(*text, options);
 }
@@ -151,8 +158,9 @@ UniqueFd ask_for_hello(int forks, std::int32_t device_id) {
   return answer;
 }
 
-std::optional<Hello> answered_hello(const UniqueFd& answer, const WorkerOptions& options, double patience) {
-  const std::optional<std::string> text = received(answer.get(), options, patience);
+std::optional<Hello> answered_hello(const UniqueFd& answer, const WorkerOptions& options, double patience,
+                                    double silent) {
+  const std::optional<std::string> text = received(answer.get(), options, patience, silent);
   if (!text) return std::nullopt;
   return parse_hello(*text, options);
 }

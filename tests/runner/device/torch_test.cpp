@@ -295,8 +295,14 @@ TEST(TorchHello, IsNotWaitedForWithoutEnd) {
   options.python = folder.write("python3", "#!/bin/sh\nexec sleep 600\n");
   ASSERT_EQ(chmod(options.python.c_str(), 0755), 0);
   WorkerProcess worker({.options = options, .inspect = true});
+  ::testing::internal::CaptureStderr();
   EXPECT_THAT(error_of<UserError>([&] { await_hello(worker, options, 0.2); }),
               HasSubstr("has not said within 0.2 s what torch and devices it has"));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  ::testing::internal::CaptureStderr();
+  EXPECT_THROW(await_hello(worker, options, 0.3, 0.1), UserError);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "--backend torch:npu: waiting for " + options.python +
+                                                          " to say what torch and devices it has, for up to 0.3 s\n");
 }
 
 // What stands in the environment may be of another run, whose descriptors are closed or something else.
