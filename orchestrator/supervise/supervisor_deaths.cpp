@@ -23,7 +23,6 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
   RunnerDied event;
   event.device = device;
   event.reason = reason_of(runner, wait_status);
-  event.retried = true;
   const std::vector<std::uint32_t> to_blame = suspects(runner, in_flight);
   DeathNote note = death_note(runner.process, items_, in_flight, to_blame);
   note.reason = event.reason;
@@ -39,7 +38,7 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
     call.again = runner.lane->retries.died(in_flight[i], call.blamed);
     if (call.again) continue;
     record_death(in_flight[i], runner, note, call);
-    event.retried = false;
+    event.skipped.push_back(event.calls.back());
   }
   if (runner.ended == Ended::nothing_left) return;
   results_.note(encode(note));

@@ -31,9 +31,16 @@ using Json = nlohmann::ordered_json;
 std::string died_text(const RunnerDied& event) {
   std::string text = "The runner of device " + std::to_string(event.device) + " died: " + event.reason + ".";
   if (event.calls.empty()) return sanitised(text);
-  text += " It was on ";
-  for (std::size_t i = 0; i < event.calls.size(); ++i) text += (i == 0 ? "" : ", ") + event.calls[i];
-  return sanitised(text + (event.retried ? "; retrying." : "; recorded as SKIP."));
+  const auto list = [](const std::vector<std::string>& calls) {
+    std::string names;
+    for (std::size_t i = 0; i < calls.size(); ++i) names += (i == 0 ? "" : ", ") + calls[i];
+    return names;
+  };
+  text += " It was on " + list(event.calls);
+  if (event.skipped.empty()) return sanitised(text + "; retrying.");
+  if (event.skipped.size() == event.calls.size()) return sanitised(text + "; recorded as SKIP.");
+  return sanitised(text + "; " + list(event.skipped) + (event.skipped.size() == 1 ? " is" : " are") +
+                   " recorded as SKIP, what else it was on runs again.");
 }
 
 // 80 columns if the terminal does not tell.
@@ -173,7 +180,8 @@ class JsonView : public ProgressView {
     line["device"] = event.device;
     line["reason"] = event.reason;
     line["calls"] = event.calls;
-    line["action"] = event.retried ? "retry" : "skip";
+    line["action"] = event.skipped.empty() ? "retry" : "skip";
+    line["skipped"] = event.skipped;
     print(line);
   }
 

@@ -66,9 +66,9 @@ struct RunStarted {
 
 struct RunnerDied {
   int device = 0;
-  std::string reason;              // "killed by signal 11", "no answer for 1800 s"
-  std::vector<std::string> calls;  // it was working on
-  bool retried = false;            // else they are recorded as SKIP
+  std::string reason;                // "killed by signal 11", "no answer for 1800 s"
+  std::vector<std::string> calls;    // it was working on
+  std::vector<std::string> skipped;  // of these, what is recorded as SKIP; the others run again
 };
 
 // What a run took, by its parts.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "tests/support/test_paths.h"
@@ -43,6 +44,22 @@ class Outcomes : public Untouched {
     }));
   }
 };
+
+// A call is named as a SKIP if it is one, not for having been at work beside it.
+TEST_F(Outcomes, OfCallsBesideTheOneToBlameAreNoSkip) {
+  const Finished run = msrun({"-api_info", dump("cnn_fp32"), "-n", "4", "-o", out(), "--only", "Functional.conv2d.*",
+                              "--sim-fault", "Functional.conv2d.1=crash", "--retries", "0", "--message-format", "json"},
+                             scratch_.path());
+  std::set<std::string> died;
+  std::set<std::string> skipped;
+  for (const json& event : lines(run.out)) {
+    if (event["type"] == "runner_died") died.insert(event["skipped"].begin(), event["skipped"].end());
+    if (event["type"] == "api_result" && event["outcome"] == "failed_to_run")
+      skipped.insert(std::string(event["name"]));
+  }
+  EXPECT_EQ(died, std::set<std::string>{"Functional.conv2d.1"});
+  EXPECT_EQ(skipped, died);
+}
 
 struct Fault {
   const char* name;

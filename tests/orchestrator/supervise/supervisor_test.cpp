@@ -276,7 +276,7 @@ TEST_F(SupervisorTest, ACallIsNotToBlameIfItsRunnerIsStopped) {
   int stops = 0;
   for (const RunnerDied& death : seen_.deaths) {
     EXPECT_EQ(death.reason, "stopped from outside, no sign of life within 2 s");
-    EXPECT_TRUE(death.retried);
+    EXPECT_THAT(death.skipped, IsEmpty());
     stops += static_cast<int>(std::count(death.calls.begin(), death.calls.end(), "Functional.relu.0"));
   }
   EXPECT_EQ(stops, 2);
@@ -300,6 +300,7 @@ TEST_F(SupervisorTest, ACallThatMakesItsProcessExitIsToBlame) {
   EXPECT_THAT(seen_.verdicts, SizeIs(calls));
   EXPECT_EQ(seen_.verdicts["Functional.relu.3"], "SKIP");
   EXPECT_THAT(seen_.messages["Functional.relu.3"], HasSubstr("ended with exit code 0, attempt 2"));
+  EXPECT_THAT(seen_.deaths.back().skipped, ::testing::ElementsAre("Functional.relu.3"));
 }
 
 TEST_F(SupervisorTest, DevicesThatCannotBeMadeAreGivenUp) {

@@ -206,7 +206,7 @@ TEST(JsonViewTest, OneObjectPerLine) {
   view->progress(state);
   view->progress(state_at(1, 1.4));  // too early
   view->progress(state_at(2, 1.5));
-  view->runner_died({1, "killed by signal 11", {"Torch.add.1"}, true});
+  view->runner_died({1, "killed by signal 11", {"Torch.add.1"}, {}});
   RunFinished finished;
   finished.exit_code = 3;
   finished.resume_command = "msrun -csv_path x";
@@ -234,6 +234,7 @@ TEST(JsonViewTest, OneObjectPerLine) {
   EXPECT_EQ(lines[2]["devices"][0]["calls"][0]["name"], "Torch.add.1");
   EXPECT_EQ(lines[3]["done"], 2);
   EXPECT_EQ(lines[4]["action"], "retry");
+  EXPECT_EQ(lines[4]["skipped"], nlohmann::json::array());
   EXPECT_EQ(lines[5]["exit_code"], 3);
   EXPECT_EQ(lines[5]["resume_command"], "msrun -csv_path x");
   EXPECT_EQ(lines[5]["report"], "out/report.html");
@@ -354,10 +355,18 @@ TEST_F(LogLines, LeaveTheCallsOfAnOverflowCheckToItsReport) {
 
 TEST_F(LogLines, DeadRunnerIsAWarning) {
   setup_logging(console_);
-  make_plain_view(console_, 5)->runner_died({2, "killed by signal 9", {"Torch.add.1", "Torch.mul.0"}, false});
+  make_plain_view(console_, 5)
+      ->runner_died({2, "killed by signal 9", {"Torch.add.1", "Torch.mul.0"}, {"Torch.add.1", "Torch.mul.0"}});
   EXPECT_THAT(out_.str(),
               ::testing::EndsWith("[WARNING] The runner of device 2 died: killed by signal 9. It was on Torch.add.1, "
                                   "Torch.mul.0; recorded as SKIP.\n"));
+  // Calls that were at work beside the one to blame are none of it.
+  make_plain_view(console_, 5)->runner_died({2, "killed by signal 9", {"Torch.add.1", "Torch.mul.0"}, {"Torch.mul.0"}});
+  EXPECT_THAT(out_.str(),
+              ::testing::EndsWith("It was on Torch.add.1, Torch.mul.0; Torch.mul.0 is recorded as SKIP, what "
+                                  "else it was on runs again.\n"));
+  make_plain_view(console_, 5)->runner_died({2, "killed by signal 9", {"Torch.add.1", "Torch.mul.0"}, {}});
+  EXPECT_THAT(out_.str(), ::testing::EndsWith("It was on Torch.add.1, Torch.mul.0; retrying.\n"));
 }
 
 TEST(Text, WidthsAndCuts) {
