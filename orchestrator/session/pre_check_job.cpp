@@ -28,7 +28,7 @@ namespace {
 // For --durability power. Until a result is on the storage device, up to a tenth of a second and one sync come on top.
 constexpr std::chrono::milliseconds power_sync_delay{250};
 
-// files: of the run that is continued; of a fresh one its names are new.
+// files: of the run that is continued, or that are about to be made; empty while their names are not known.
 void check_junit_apart(const SessionState& session, const RunFiles& files) {
   const Options& options = session.options;
   const std::string& path = options.junit_path;
@@ -39,9 +39,20 @@ void check_junit_apart(const SessionState& session, const RunFiles& files) {
                {"the configuration", options.config_path},
                {"the journal", files.journal},
                {"the result file", files.result},
-               {"the details file", files.details}});
+               {"the details file", files.details},
+               {"the report", files.report}});
   require_replaceable("--junit", path);
-  for (const PlannedRank& rank : session.plan.ranks()) check_apart("--junit", path, {{"the recording", rank.path}});
+  const auto check_pair = [&](const RunFiles& pair) {
+    check_apart("--junit", path, {{"the result file", pair.result}, {"the details file", pair.details}});
+  };
+  for (const PlannedRank& rank : session.plan.ranks()) {
+    check_apart("--junit", path, {{"the recording", rank.path}});
+    if (!files.directory.empty()) check_pair(rank_files(files.directory, rank.calls.rank, files.stamp));
+  }
+  if (files.directory.empty()) return;
+  for (const int device : options.devices) {
+    check_pair(run_files(join_path(files.directory, "device" + std::to_string(device)), files.stamp));
+  }
 }
 
 // A pattern with a slip in it would go unnoticed.
@@ -162,6 +173,7 @@ void PreCheckJob::choose_files(const SessionState& session) {
 // Files and folders of a fresh run under the first time stamp that no other run has taken.
 void PreCheckJob::begin(const SessionState& session, const CsvStyle& style) {
   files_ = form_->fresh_files(session.options, [&](const RunFiles& files) {
+    check_junit_apart(session, files);
     if (has_rank_files(session.plan, files)) return false;
     if (!open_error_data(session, files)) return false;
     journal_ = begin_journal(session, files.journal, style, new_journal_);

@@ -106,6 +106,23 @@ TEST_F(Ends, JunitIsNoTextForAPipe) {
   EXPECT_FALSE(fs::exists(scratch_ / "-"));
 }
 
+// Whichever of two files of one name came last would be all that is left of both.
+TEST_F(Ends, JunitReplacesNoFileOfTheRunItself) {
+  EXPECT_EQ(check({"-d", "0", "1"}, dump("llama_fp32")).exit_code, 0);
+  const fs::path rows = only_file(out(), "accuracy_checking_result_");
+  const fs::path report = only_file(out(), "accuracy_checking_report_");
+  const std::string before = read_file(report);
+  const fs::path of_device = out() / "device1" / rows.filename();
+  ASSERT_TRUE(fs::exists(of_device));
+  fs::remove(of_device);
+  for (const fs::path& taken : {report, of_device}) {
+    const Finished refused = msrun({"-csv_path", rows, "--junit", taken}, scratch_.path());
+    EXPECT_EQ(refused.exit_code, 2) << refused.out;
+    EXPECT_THAT(refused.err, HasSubstr("--junit " + taken.string() + " would overwrite the "));
+  }
+  EXPECT_EQ(read_file(report), before);
+}
+
 TEST_F(Ends, JunitReplacesNoInput) {
   const std::string recording = scratch_ / "dump.json";
   fs::copy_file(dump("llama_fp32"), recording);
