@@ -20,6 +20,10 @@ using nlohmann::json;
 constexpr int most_levels = 64;
 constexpr std::size_t most_values = 100000;
 constexpr std::size_t most_values_in_order = std::size_t{1} << 23;
+// What a document may grow to through aliases, counted in values and bytes of text: so many times its own size, or a
+// little where it is small. Without aliases it cannot grow to twice its size.
+constexpr std::size_t most_growth = 16;
+constexpr std::size_t free_growth = 10000;
 
 // A comment that is appended to every text: a quotation that is not closed, as in a file that was cut off, reaches to
 // the end of the text and holds it. The library takes it all the same.
@@ -29,12 +33,14 @@ std::string place(const YAML::Mark& mark) { return mark.is_null() ? "" : " at li
 
 class Converter {
  public:
-  Converter(const std::string& name, std::vector<std::string>& repeated_keys, std::size_t most)
-      : name_(name), repeated_keys_(repeated_keys), most_(most) {}
+  // bytes: of the text.
+  Converter(const std::string& name, std::vector<std::string>& repeated_keys, std::size_t most, std::size_t bytes)
+      : name_(name), repeated_keys_(repeated_keys), most_(most), room_(free_growth + most_growth * bytes) {}
 
   YamlNode convert(const YAML::Node& node, int level = 0) {
     if (level > most_levels) fail(node, "is nested too deeply");
     if (++values_ > most_) fail(node, "holds too many values");
+    take_room(node, 1);
     YamlNode result;
     result.line = line(node);
     switch (node.Type()) {
@@ -81,8 +87,14 @@ class Converter {
   // Quoted, or tagged as text.
   static bool is_text(const YAML::Node& node) { return node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str"; }
 
-  std::string valid(const YAML::Node& node) const {
+  void take_room(const YAML::Node& node, std::size_t units) {
+    if (units > room_) fail(node, "holds too many values, as its aliases repeat them");
+    room_ -= units;
+  }
+
+  std::string valid(const YAML::Node& node) {
     const std::string& text = node.Scalar();
+    take_room(node, text.size());
     if (text.find(end_of_text) != std::string::npos) fail(node, "ends inside a quotation");
     for (std::string_view rest = text; !rest.empty();) {
       const std::size_t length = utf8_length(rest);
@@ -109,6 +121,7 @@ class Converter {
   std::vector<std::string>& repeated_keys_;
   const std::size_t most_;
   std::size_t values_ = 0;
+  std::size_t room_;
 };
 
 // The library would read it, but not what is appended to it. A document begins with a character of ASCII, or with the
@@ -133,7 +146,7 @@ YamlNode read(const std::string& name, std::string_view text, std::vector<std::s
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text) + "\n" + std::string(end_of_text));
     if (documents.empty()) return {};
-    Converter converter(name, repeated_keys, most);
+    Converter converter(name, repeated_keys, most, text.size());
     if (documents.size() > 1) converter.fail(documents[1], "holds a second document");
     return converter.convert(documents.front());
   } catch (const YAML::Exception& error) {
