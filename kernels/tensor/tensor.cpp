@@ -253,6 +253,7 @@ Tensor Tensor::expand(std::span<const std::int64_t> shape) const {
   Dims strides(shape.size());
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::int64_t own = static_cast<std::int64_t>(i) - added;
+    if (sizes[i] < -1) throw SkipError("Shape " + size_list(shape) + " has a negative size.");
     if (own < 0) {
       if (sizes[i] < 0) throw SkipError("expand: a new leading axis needs a size.");
       continue;

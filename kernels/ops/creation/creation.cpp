@@ -19,6 +19,7 @@ DType dtype_of_number(const Var& number) {
 
 Var filled(const Dims& shape, const Var& value, DType dtype) {
   if (value.numel() != 1) throw SkipError("The value to fill with must be a single number.");
+  element_count(shape);  // for expand() -1 would be a size that is left open
   return value.tape().constant(value.tensor().reshape({}).to(dtype).expand(shape).clone());
 }
 

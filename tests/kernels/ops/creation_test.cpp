@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/base/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/gradient_check.h"
 
 namespace msrun::testing {
@@ -58,6 +59,21 @@ TEST(Creation, Filled) {
   EXPECT_THAT(forward("Torch", "full_like", {int64({2}, {1, 2}), 2.9}), ElementsAre(2, 2));
   EXPECT_THROW(forward("Mint", "zeros", {std::int64_t{-1}}), SkipError);
   EXPECT_THROW(forward("Mint", "zeros", {std::int64_t{1} << 62, std::int64_t{1} << 62}), SkipError);
+}
+
+// A size of -1 is none that is left open, as it is for expand().
+TEST(Creation, ANegativeSizeIsNamed) {
+  for (const std::int64_t size : {std::int64_t{-1}, std::int64_t{-4}}) {
+    const std::string shape = "[" + std::to_string(size) + "]";
+    for (const char* api : {"zeros", "ones"}) {
+      EXPECT_THAT(testing::error_of<SkipError>([&] { forward("Torch", api, {size}); }),
+                  HasSubstr("Shape " + shape + " has a negative size."));
+    }
+  }
+  EXPECT_THAT(testing::error_of<SkipError>([&] {
+                make("Tensor", "expand", {int64({2}, {1, 2}), std::int64_t{-4}, two});
+              }),
+              HasSubstr("Shape [-4, 2] has a negative size."));
 }
 
 TEST(Creation, Matrices) {
