@@ -331,6 +331,18 @@ TEST_F(TorchairConvert, SaysWhatIsWrongWithACommand) {
   }
 }
 
+// A mistyped directory, or one of a job that has dumped nothing.
+TEST_F(TorchairConvert, SaysThatThereIsNoDump) {
+  fs::create_directories(tree() / "empty");
+  put("notes.txt", "text");
+  const Finished run = convert();
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("Nothing was converted: no file of a dump lies below " + tree().string() + ".\n"));
+  put("fx/0.npy", npy_file({1, 2}));
+  EXPECT_EQ(convert().exit_code, 0);
+  EXPECT_EQ(convert().exit_code, 0) << "all of it was converted before";
+}
+
 TEST_F(TorchairConvert, LosesNothingWhenAnOperationFails) {
   if (sanitized) GTEST_SKIP() << "a sanitizer must be the first library that is loaded";
   const auto fill = [&] {

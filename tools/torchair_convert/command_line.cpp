@@ -41,7 +41,7 @@ CommandDescription description() {
   command.groups = {{"Work", work}, {"Output", output}};
   command.exit_meanings = {
       {exit_completed, "done, or stopped while watching"},
-      {exit_fail_on, "--once: a file could not be converted"},
+      {exit_fail_on, "--once: a file could not be converted, or no file of a dump was found"},
       {exit_usage, "wrong options, a directory that cannot be used, or another converter at work on it"},
       {exit_incomplete, "stopped early, or the disk is full: the same command goes on; or the directory was deleted"},
       {exit_internal, "internal error"},

@@ -88,6 +88,10 @@ class Converter final : private TreeVisitor {
     }
     if (!options_.once) return exit_completed;
     if (stop_) return exit_incomplete;
+    if (!found_any_ && totals_.failed == 0) {
+      report_.warning("Nothing was converted: no file of a dump lies below " + root_.path() + ".");
+      return exit_fail_on;
+    }
     return totals_.failed == 0 ? exit_completed : exit_fail_on;
   }
 
@@ -170,6 +174,8 @@ class Converter final : private TreeVisitor {
     if (!options_.once) watch_.add(directory.descriptor(), path);
   }
 
+  void target() override { found_any_ = true; }
+
   void temporary(const Directory& directory, const std::string& name, int maker) override {
     // Those of this process are in work, but for the first look.
     if (maker == ::getpid() ? pass_ > 1 : !is_abandoned(maker)) return;
@@ -178,6 +184,7 @@ class Converter final : private TreeVisitor {
   }
 
   void aside(const std::shared_ptr<Directory>& directory, const std::string& source, const std::string& path) override {
+    found_any_ = true;
     const Look* look = looks_.find(directory->path() + "/" + source);
     if (look != nullptr && look->state == LookState::queued) return;  // on its way here
     if (take_back(*directory, source)) {
@@ -202,6 +209,7 @@ class Converter final : private TreeVisitor {
   }
 
   void file(Candidate candidate, const std::string& path, double modified) override {
+    found_any_ = true;
     const double now = steady_seconds();
     const bool old = options_.once && unix_seconds() - modified >= options_.settle;
     Look& look = looks_.see(candidate.path(), candidate.state, now, pass_);
@@ -348,6 +356,7 @@ class Converter final : private TreeVisitor {
   double next_due_ = 0;                // seconds until the first of them is
   Shortage shortage_{steady_seconds()};
   bool left_something_out_ = false;  // of a look at the tree
+  bool found_any_ = false;           // file of a dump, be it one that was converted before
   bool descriptors_told_ = false;
   bool is_gone_ = false;  // the tree
   Workers workers_;

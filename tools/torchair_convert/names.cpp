@@ -40,6 +40,10 @@ std::optional<std::string> target_name(SourceKind kind, std::string_view source)
   return target;
 }
 
+bool is_target_name(std::string_view name) {
+  return name.ends_with(converted_npy_suffix) || name.ends_with(converted_npz_suffix);
+}
+
 std::string temporary_name(std::string_view target, int pid) {
   const std::string tail = "." + std::to_string(pid) + std::string(temporary_suffix);
   std::string name = "." + std::string(target) + tail;
@@ -57,7 +61,7 @@ std::optional<int> maker_of_temporary(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   const std::string_view digits = name.substr(dot + 1);
   const std::string_view target = name.substr(0, dot);
-  if (!target.ends_with(converted_npy_suffix) && !target.ends_with(converted_npz_suffix)) return std::nullopt;
+  if (!is_target_name(target)) return std::nullopt;
   int pid = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
   if (error != std::errc{} || end != digits.data() + digits.size() || pid <= 0) return std::nullopt;

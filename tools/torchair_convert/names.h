@@ -20,6 +20,9 @@ SourceKind kind_of(std::string_view name);
 // Nothing if the name would be too long.
 std::optional<std::string> target_name(SourceKind kind, std::string_view source);
 
+// Whether the name is one that a source gets when it is converted.
+bool is_target_name(std::string_view name);
+
 // Hidden, and of the same directory. No other live process makes the same one.
 std::string temporary_name(std::string_view target, int pid);
 // The process that made a temporary file; nothing for all other names.

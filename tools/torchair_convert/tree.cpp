@@ -106,6 +106,7 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
       if (const std::optional<std::string> source = source_of_aside(name)) visitor.aside(directory, *source, path);
       continue;
     }
+    if (is_target_name(name)) visitor.target();
     struct stat status {};
     const SourceKind kind = type == DT_DIR ? SourceKind::other : kind_of(name);
     if (type == DT_UNKNOWN || (type == DT_REG && kind != SourceKind::other)) {

@@ -17,6 +17,8 @@ class TreeVisitor {
   virtual void enter(const Directory& directory, const std::string& path) = 0;
   // A file that by its name is to be converted; modified is seconds since 1970.
   virtual void file(Candidate candidate, const std::string& path, double modified) = 0;
+  // A file that by its name was converted before.
+  virtual void target() = 0;
   virtual void temporary(const Directory& directory, const std::string& name, int maker) = 0;
   // A source that a converter has set aside.
   virtual void aside(const std::shared_ptr<Directory>& directory, const std::string& source,
