@@ -42,7 +42,7 @@ void ReportFile::disappear(const std::string& name) { ::unlinkat(folder_.descrip
 
 void ReportFile::fail(const char* action) const {
   const std::string reason = errno_text();
-  throw WriteError("The file " + folder_.path_of(kind_) + "... cannot be " + action + ": " + reason);
+  throw WriteError("The file " + folder_.path_of(kind_) + time_in_name + " cannot be " + action + ": " + reason);
 }
 
 }  // namespace msrun

@@ -9,6 +9,9 @@
 
 namespace msrun {
 
+// What stands in messages for the part of a report's name that is known only when it is complete.
+inline constexpr const char* time_in_name = "<time>";
+
 // A report that is being written. It has no name until it is complete, so that whoever is killed leaves nothing behind;
 // where a file system has no such files, it has one that tells whose it is, and the next that writes a report of the
 // same kind removes it. Destroyed without a name it is gone. Errors are WriteError.

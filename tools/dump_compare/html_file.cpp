@@ -42,8 +42,8 @@ class HtmlFile : public ResultFile {
       std::string text = error.what();
       const std::size_t at = text.find(temporary_);
       if (at != std::string::npos)
-        text.replace(at, temporary_.size(), join_path(place_.folder, place_.kind + "....html"));
-      throw WriteError(text);
+        text.replace(at, temporary_.size(), join_path(place_.folder, place_.kind + time_in_name + ".html"));
+      throw WriteError(text, error.code());
     }
   }
 

@@ -46,7 +46,7 @@ class XlsxFile : public ResultFile {
  public:
   XlsxFile(const ResultPlace& place, std::vector<std::string> titles, std::size_t rows, bool coloured)
       : place_(place),
-        path_(join_path(place.folder, place.kind + "....xlsx")),
+        path_(join_path(place.folder, place.kind + time_in_name + ".xlsx")),
         folder_(place.folder),
         file_(folder_, temporary_name(folder_, place.kind + "xlsx")),
         titles_(std::move(titles)),
