@@ -132,3 +132,15 @@ std::string last_line(const std::string& path) {
 }
 
 }  // namespace msrun::shrink
+std::string last_complaint(const std::string& path) {
+  std::ifstream file(path);
+  std::string last;
+  std::string of_error;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty()) continue;
+    if (line.starts_with("msrun: ") || line.find("[ERROR]") != std::string::npos) of_error = line;
+    last = line;
+  }
+  return bounded(sanitised(of_error.empty() ? last : of_error));
+}
+

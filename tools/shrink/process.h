@@ -35,3 +35,6 @@ int run_program(std::vector<std::string> words, const std::string& log,
 std::string last_line(const std::string& path);
 
 }  // namespace msrun::shrink
+// The last line in the log of an msrun that tells of an error, the last one if none does.
+std::string last_complaint(const std::string& path);
+

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -11,12 +12,18 @@
 #include "kernels/base/own_programs.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
+#include "kernels/base/write_all.h"
+#include "kernels/io/files/paths.h"
 #include "runner/results/journal_records.h"
 
 namespace msrun::shrink {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Bytes: more than what is said of an error.
+constexpr std::size_t room_to_speak = 8192;
+
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 TrialResult read_result(const std::string& folder, const std::string& name) {
@@ -43,6 +50,15 @@ TrialResult read_result(const std::string& folder, const std::string& name) {
   return found;
 }
 
+// Why a run has left no result: what it says last, or that the disk takes nothing more of what it says.
+std::string complaint_of(const std::string& log) {
+  const std::string last = last_complaint(log);
+  const UniqueFd file(open(log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!file || write_all(file.get(), std::string(room_to_speak, '\n'))) return last;
+  const int code = errno;
+  return log + " cannot be written: " + std::system_category().message(code) + (last.empty() ? "" : "; " + last);
+}
+
 }  // namespace
 
 Trial::Trial(std::vector<std::string> options, std::string folder)
@@ -51,7 +67,8 @@ Trial::Trial(std::vector<std::string> options, std::string folder)
 TrialResult Trial::run(const std::vector<std::string>& input, const std::string& name, Deadline deadline) const {
   std::error_code error;
   fs::remove_all(folder_, error);
-  fs::create_directories(folder_, error);
+  if (!error) fs::create_directories(folder_, error);
+  if (error) throw WriteError("the folder " + folder_ + " cannot be made anew: " + error.message(), error.value());
   const std::string log = folder_ + "/log";
   const std::string out = folder_ + "/out";
   std::vector<std::string> words{own_program("msrun")};
@@ -64,7 +81,7 @@ TrialResult Trial::run(const std::vector<std::string>& input, const std::string&
   if (workers_) workers = {workers_->descriptor(), workers_->variable()};
   run_program(words, log, deadline, workers);
   TrialResult found = read_result(out, name);
-  if (!found.result) found.complaint = last_line(log);
+  if (!found.result) found.complaint = complaint_of(log);
   return found;
 }
 

@@ -13,11 +13,14 @@
 #include "kernels/io/stored/tensor_file.h"
 #include "kernels/io/torch/pt_file.h"
 #include "runner/results/journal_records.h"
+#include "tests/support/error_of.h"
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/torch_python.h"
+#include "tests/support/untouched.h"
 #include "tests/tools/shrink/planted_faults.h"
 #include "tools/shrink/cause.h"
+#include "tools/shrink/trial.h"
 
 namespace msrun::testing {
 namespace {
@@ -212,6 +215,30 @@ TEST(Shrink, RefusesWhatItCannotShrink) {
   const Finished fault = attempt({"--api", "Torch.add.0", "-i", dump_json, "-o", scratch / "a", "--sim-fault", "x"});
   EXPECT_EQ(fault.exit_code, 2);
   EXPECT_THAT(fault.err, HasSubstr("shrink: Torch.add.0 could not be run: msrun: "));
+}
+
+// A file that may not grow is to a program what a full disk is. With less room the log takes nothing, with more the
+// journal does not.
+TEST(Shrink, SaysThatTheDiskIsFull) {
+  const TemporaryDirectory scratch;
+  const PlantedFault planted = planted_faults().front();
+  const std::string dump_json = scratch.write("dump.json", dump_of(planted));
+  for (const rlim_t room : {400, 2500}) {
+    const InheritedLimit disk(RLIMIT_FSIZE, room);
+    const Finished finished = run_shrink({"--api", planted.call + ".0", "-i", dump_json, "-o", scratch / "small",
+                                          "--backend", "sim", "--sim-fault", "*=" + planted.fault},
+                                         scratch);
+    EXPECT_EQ(finished.exit_code, 2) << finished.err;
+    EXPECT_THAT(finished.err, HasSubstr("File too large")) << room;
+  }
+}
+
+TEST(Shrink, NamesAFolderThatCannotBeMade) {
+  const TemporaryDirectory scratch;
+  scratch.write("taken", "");
+  const shrink::Trial trial({}, scratch / "taken/run");
+  EXPECT_THAT(error_of<UserError>([&] { trial.run({}, "Torch.add.0", std::nullopt); }),
+              HasSubstr("taken/run cannot be made anew: Not a directory"));
 }
 
 // Interrupts the search once it has found something smaller than before elements.
