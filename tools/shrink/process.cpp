@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -30,23 +32,96 @@ volatile std::sig_atomic_t interrupted = 0;
 
 void note_interrupt(int /*signal*/) { interrupted = 1; }
 
-// Only calls that are safe between fork and exec. Writes errno to problem, which an exec that succeeds closes: no exit
-// code is left that a program could not have.
-[[noreturn]] void become(pid_t parent, const std::vector<char*>& words, const std::vector<char*>& environment, int log,
-                         int problem, int handed) {
+constexpr time_t seconds_to_end = 10;  // once it has been told to
+
+struct Program {
+  const std::vector<char*>& words;
+  const std::vector<char*>& environment;
+  int log;
+  int problem;  // takes errno where the program cannot be started
+  int handed;
+};
+
+// In a child, as all up to lead(): only calls that are safe between fork and exec. An exec that succeeds closes
+// problem: no exit code is left that a program could not have.
+[[noreturn]] void give_up(const Program& program, int code) {
+  [[maybe_unused]] const ssize_t written = write(program.problem, &code, sizeof(code));
+  _exit(127);
+}
+
+[[noreturn]] void become(pid_t leader, const Program& program, const sigset_t& mask) {
   unsettle_signals();
-  setpgid(0, 0);
-  // A search that is killed leaves no run behind.
-  end_with_parent(parent, SIGTERM);
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  end_with_parent(leader, SIGTERM);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-  dup2(log, STDOUT_FILENO);
-  dup2(log, STDERR_FILENO);
-  if (handed >= 0) fcntl(handed, F_SETFD, 0);
-  execve(words.front(), words.data(), environment.data());
-  const int code = errno;
-  [[maybe_unused]] const ssize_t written = write(problem, &code, sizeof(code));
-  _exit(127);
+  dup2(program.log, STDOUT_FILENO);
+  dup2(program.log, STDERR_FILENO);
+  if (program.handed >= 0) fcntl(program.handed, F_SETFD, 0);
+  execve(program.words.front(), program.words.data(), program.environment.data());
+  give_up(program, errno);
+}
+
+// Nobody who reads what the search writes, or waits for a lock of its, waits for the leader.
+void leave_descriptors() {
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (nothing >= 0) dup2(nothing, standard);
+  }
+  syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0U);
+}
+
+// Reaps who has ended; the status of the child if it is among them. nobody_left: there is no other either.
+std::optional<int> reap(pid_t child, bool& nobody_left) {
+  std::optional<int> found;
+  int status = 0;
+  pid_t ended = 0;
+  while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
+    if (ended == child) found = status;
+  }
+  nobody_left = ended < 0 && errno == ECHILD;
+  return found;
+}
+
+[[noreturn]] void end_group() {
+  kill(0, SIGTERM);
+  const timespec moment{0, 100'000'000};
+  bool nobody_left = false;
+  for (int tenths = 0; tenths < 10 * seconds_to_end; ++tenths) {
+    reap(0, nobody_left);
+    if (nobody_left) _exit(0);
+    nanosleep(&moment, nullptr);
+  }
+  kill(0, SIGKILL);
+  _exit(0);
+}
+
+// The leader of the process group that the program is in. The kernel tells a child alone that its parent was killed,
+// and who is started by a shell is none: so the leader, which is one, ends the whole group, of which it also inherits
+// those whose parents have ended. It ends as the program does.
+[[noreturn]] void lead(pid_t parent, const Program& program) {
+  setpgid(0, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t awaited;
+  sigset_t before;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGTERM);
+  sigaddset(&awaited, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &awaited, &before);
+  std::signal(SIGCHLD, SIG_DFL);  // of what is ignored no signal comes
+  end_with_parent(parent, SIGTERM);
+  const pid_t leader = getpid();
+  const pid_t child = fork();
+  if (child < 0) give_up(program, errno);
+  if (child == 0) become(leader, program, before);
+  leave_descriptors();
+  for (;;) {
+    if (sigwaitinfo(&awaited, nullptr) == SIGTERM) end_group();
+    bool nobody_left = false;
+    const std::optional<int> status = reap(child, nobody_left);
+    if (status && WIFEXITED(*status)) _exit(WEXITSTATUS(*status));
+    if (status) kill(leader, SIGKILL);
+  }
 }
 
 // This process's environment with that variable in place of the one of its name; an empty one changes nothing.
@@ -111,7 +186,7 @@ int run_program(std::vector<std::string> words, const std::string& log, Deadline
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) fail_to_start(errno);
-  if (child == 0) become(parent, argv, environment, output.get(), problem_end.get(), handed.descriptor);
+  if (child == 0) lead(parent, {argv, environment, output.get(), problem_end.get(), handed.descriptor});
   problem_end.reset();
   const std::optional<int> status = wait_for(child, deadline);
   if (!status) throw SearchEnds();
@@ -131,7 +206,6 @@ std::string last_line(const std::string& path) {
   return bounded(sanitised(last));
 }
 
-}  // namespace msrun::shrink
 std::string last_complaint(const std::string& path) {
   std::ifstream file(path);
   std::string last;
@@ -144,3 +218,4 @@ std::string last_complaint(const std::string& path) {
   return bounded(sanitised(of_error.empty() ? last : of_error));
 }
 
+}  // namespace msrun::shrink

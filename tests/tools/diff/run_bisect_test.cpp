@@ -130,6 +130,18 @@ TEST_F(RunBisect, MakesTheRunsOfItsEndsWhereTheyAreVersions) {
   EXPECT_EQ(started(), 6U);
 }
 
+// A shell is told that the search was killed, what it has started is not.
+TEST_F(RunBisect, LeavesNoCommandBehindWhenItIsKilled) {
+  const fs::path pid_file = scratch_ / "pid";
+  Process search(with_runs(versions_to(3), ": {version} {out}; sh -c 'echo $$ > pid; exec sleep 1000'; true"),
+                 scratch_.path(), {}, "run_bisect");
+  ASSERT_TRUE(eventually(60, [&] { return fs::exists(pid_file) && read_file(pid_file).ends_with('\n'); }));
+  const pid_t command = std::stoi(read_file(pid_file));
+  EXPECT_EQ(kill(command, 0), 0);
+  search.signal(SIGKILL);
+  EXPECT_TRUE(eventually(30, [&] { return kill(command, 0) != 0 && errno == ESRCH; }));
+}
+
 TEST_F(RunBisect, RemembersTheRunsThatItHasMade) {
   const std::vector<std::string> words = with_runs(versions_to(16), command(5));
   EXPECT_EQ(bisect(words).exit_code, 0);
