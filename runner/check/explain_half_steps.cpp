@@ -95,19 +95,22 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const bool one_kernel = between_kernels && is_one_kernel(comparison, row);
   // Of those that round once it depends on the call whether products are among its steps.
   if (one_kernel && !op_.traits().rounds_once) return false;
-  Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels};
+  const bool known = op_.traits().adds_in_half(comparison.of_gradients);
+  Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels || known};
   if (between_kernels && dtype == DType::float16) by_steps.smallest = 0x1p-24 / in_proportion;
   // Of the steps alone: another explanation is not to excuse what only they lose.
   Tensor lost = judged.model.lost.defined() ? judged.model.lost.clone() : Tensor();
   Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples, lost);
   const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
   if (one_kernel && !wide_sums) return false;
-  const bool adds_in_half = between_kernels && op_.traits().adds_in_half(comparison.of_gradients);
+  const bool adds_in_half = between_kernels && known;
   SumModel model = judged.model;
   model.nearest = wide_sums && rounds_once_ && !variations_.nearby(by_steps, 1).front().adds_products;
-  // A step that overflows is one of those.
+  // A step that overflows is one of those. Sums in bfloat16 do not, and how much they may lose term by term is known.
   std::optional<Tensor> sound = computed_with({}, comparison, row, select);
-  if (sound && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel())) model.with_stored = std::move(*sound);
+  const bool may_overflow = !known || dtype == DType::float16;
+  if (sound && may_overflow && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel()))
+    model.with_stored = std::move(*sound);
   const auto explains = [&](const Tensor& numbers, const Tensor& noise, const char* what,
                             const std::vector<Rounding>& roundings) {
     if (!noise.defined() || !errs_like(numbers, device, noise, times_of_noise)) return false;
@@ -142,7 +145,6 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const Variations::Beside narrow{{.summation = {.accumulator = accumulator}}};
   Tensor of_sums = noise_beside(narrow, comparison, row, select, samples, lost);
   // Devices that are known to add up so may lose whatever such sums do; of others it is a fault.
-  const bool known = op_.traits().adds_in_half(comparison.of_gradients);
   const std::optional<Tensor> one_by_one =
       known ? computed_with(narrow.arithmetic, comparison, row, select) : std::nullopt;
   const Tensor exact = one_by_one ? nearest_between(bench, *one_by_one, device) : bench;
