@@ -188,7 +188,7 @@ Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const
   if (const std::int64_t used = arithmetic.summation.used(view.extent); used < view.extent)
     view = first_terms(view, used);
   const DType dtype = wide_dtype(tensor.dtype());
-  const DType accumulated = arithmetic.summation.accumulator == Accumulator::wide ? held_dtype(dtype) : dtype;
+  const DType accumulated = dtype_of_sums(dtype, arithmetic.summation.accumulator);
   Tensor result(accumulated, keepdim ? view.keepdim_shape : view.reduced_shape);
   visit_wide(accumulated, [&](auto wide) {
     using T = decltype(wide);

@@ -396,17 +396,6 @@ Tensor put(const Tensor& x, const Selection& selection, const Tensor& values) {
   return result;
 }
 
-namespace {
-
-// What sums are formed in. Where products are stored, the steps beside additions are looked at, and what these round is
-// left to sums in a narrow accumulator.
-DType dtype_of_sums(DType dtype, const Arithmetic& arithmetic) {
-  const DType wide = wide_dtype(dtype);
-  return arithmetic.summation.accumulator == Accumulator::wide ? held_dtype(wide) : wide;
-}
-
-}  // namespace
-
 Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values, double alpha,
                const Arithmetic& arithmetic) {
   if (is_complex(x.dtype())) {
@@ -414,7 +403,7 @@ Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values
     return complex_of(put_sum(real_part(x), selection, real_part(added), alpha, arithmetic),
                       put_sum(imaginary_part(x), selection, imaginary_part(added), alpha, arithmetic));
   }
-  const DType wide = dtype_of_sums(x.dtype(), arithmetic);
+  const DType wide = dtype_of_sums(wide_dtype(x.dtype()), arithmetic.summation.accumulator);
   const Tensor source = values.to(wide).expand(selection.shape).contiguous();
   Tensor result = x.dtype() == wide ? x.clone() : x.to(wide).contiguous();
   note_sums_of(selection, x.numel());
@@ -469,7 +458,7 @@ Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& sele
   const DType dtype = stored.value_or(gradient.dtype());
   if (is_complex(gradient.dtype()))
     return put_sum(Tensor::zeros(gradient.dtype(), shape), selection, gradient, 1, arithmetic).to(dtype);
-  const DType wide = dtype_of_sums(gradient.dtype(), arithmetic);
+  const DType wide = dtype_of_sums(wide_dtype(gradient.dtype()), arithmetic.summation.accumulator);
   const Tensor source = gradient.to(wide).expand(selection.shape).contiguous();
   note_sums_of(selection, element_count(shape));
   if (wide == dtype || !are_few_rows(selection, element_count(shape))) {

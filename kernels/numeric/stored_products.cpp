@@ -19,6 +19,10 @@ bool computes_wide() { return current != nullptr; }
 
 DType held_dtype(DType dtype) { return dtype == DType::float32 && computes_wide() ? DType::float64 : dtype; }
 
+DType dtype_of_sums(DType dtype, Accumulator accumulator) {
+  return accumulator == Accumulator::wide ? held_dtype(dtype) : dtype;
+}
+
 void note_added_products() { current->adds_ = true; }
 
 double smallest_stored() { return current == nullptr ? 0 : current->smallest_; }

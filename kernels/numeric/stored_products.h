@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/base/replaced.h"
+#include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/dtype.h"
 
 namespace msrun {
@@ -41,6 +42,9 @@ bool computes_wide();
 
 // What such a kernel holds on the way in place of a dtype: float64 for float32 where it computes wide, else that dtype.
 DType held_dtype(DType dtype);
+
+// The same of what sums are formed in, unless their accumulator is narrow.
+DType dtype_of_sums(DType dtype, Accumulator accumulator);
 
 // Tells the innermost one, which is there, that stored products are added to each other.
 void note_added_products();

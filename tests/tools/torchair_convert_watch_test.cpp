@@ -78,6 +78,7 @@ TEST_F(Watching, EndsWithItsTree) {
 }
 
 TEST_F(Watching, KeepsASecondConverterAway) {
+  write_file(tree() / "a.npy", npy_file({1, 2}));
   Process converter = start("0.2");
   ASSERT_TRUE(eventually(10, [&] { return converter.out().find("Waiting...\n") != std::string::npos; }));
   const Finished second = convert_once(tree(), scratch_.path());
