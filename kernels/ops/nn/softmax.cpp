@@ -174,7 +174,8 @@ Value functional(const Bound& args, Form form) {
 // Aten's form: a flag that asks for a float32 result instead of a dtype.
 Value aten(const Bound& args, Form form) {
   const Var x = args.var("input");
-  return normalised_exponential(args.flag("half_to_float") ? computed_in(x, DType::float32) : x, args.integer("dim"), form);
+  return normalised_exponential(args.flag("half_to_float") ? computed_in(x, DType::float32) : x, args.integer("dim"),
+                                form);
 }
 
 Value backward_kernel(const Bound& args, Form form) {

@@ -23,7 +23,6 @@ using run_bisect::find_first_bad;
 using run_bisect::Found;
 using run_bisect::Verdict;
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::size_t log2_rounded_up(std::size_t n) {
