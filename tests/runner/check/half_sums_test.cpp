@@ -155,6 +155,23 @@ TEST(HalfSums, OfProcessorsExplainNoResultThatIsLost) {
   }
 }
 
+// Quotients by such sums are too large, all of them by one factor, which is no larger than a part of it explains.
+TEST(HalfSums, OfProcessorsExplainNoFactorOfAllElements) {
+  constexpr std::int64_t columns = 4096;
+  const std::vector<ApiCall> calls{
+      along_last("Functional.softmax.0", {40, columns}, {40, columns}, {std::int64_t{-1}}, -2),
+      along_last("Functional.layer_norm.0", {40, columns}, {40, columns}, {Value(List{Value(columns)})}, -2),
+      along_last("Functional.group_norm.0", {2, 8, columns}, {2, 8, columns}, {std::int64_t{2}}, -2),
+  };
+  for (const ApiCall& call : calls) {
+    for (const double factor : {1.1, 0.9}) {
+      const ApiResult faulty = check_on(
+          processor, call, {}, [&](const MaterialisedCall&, DeviceResult& result) { scale(result.output, factor); });
+      EXPECT_TRUE(is_suspicious(faulty)) << factor << ' ' << described(faulty);
+    }
+  }
+}
+
 // Threads that add to one element do lose terms, so that no more than that is explained of what they leave.
 TEST(HalfSums, OfThreadsExplainWhatTheyLoseAndNoMore) {
   ApiCall call = call_of("Torch.scatter_add.0", {{1, 40}, {2000, 40}}, {1, 40}, DType::bfloat16, 0.5, 2);
