@@ -17,22 +17,23 @@
 
 namespace {
 
-int not_written(const std::exception& error) {
+// The exit code where the storage refuses results before the first of them: there is no more to be mended about the
+// command than in the middle of a run. Any other error is thrown on. For a handler of it.
+template <class Error>
+int not_written(const Error& error) {
+  if (!msrun::is_refusal_of_storage(error.code())) throw;
   std::cerr << "msrun: " << msrun::sanitised(error.what()) << '\n';
   return msrun::exit_incomplete;
 }
 
-// What work returns. Where the storage refuses results before the first of them, there is no more to be mended about
-// the command than in the middle of a run.
+// What work returns, or not_written().
 template <class Work>
 int with_results(const Work& work) {
   try {
     return work();
   } catch (const msrun::journal::WriteError& error) {
-    if (!msrun::is_refusal_of_storage(error.code())) throw;
     return not_written(error);
   } catch (const msrun::WriteError& error) {
-    if (!msrun::is_refusal_of_storage(error.code())) throw;
     return not_written(error);
   }
 }

@@ -29,7 +29,7 @@ bool means_unsupported(int code) {
 
 Folder::Folder(const std::string& path) : path_(path.empty() ? "." : path) {
   UniqueFd descriptor(open_folder(AT_FDCWD, path_, 0));
-  if (!descriptor) throw WriteError("The directory " + sanitised(path_) + " cannot be opened: " + errno_text(), errno);
+  if (!descriptor) throw_errno_as_write_error("The directory " + sanitised(path_) + " cannot be opened: ");
   descriptor_ = std::make_shared<const UniqueFd>(std::move(descriptor));
 }
 
@@ -48,7 +48,7 @@ std::string Folder::path_of(std::string_view name) const { return join_path(path
 Folder Folder::subfolder(const std::string& name) const {
   const std::string path = path_of(name);
   if (mkdirat(descriptor(), name.c_str(), 0777) != 0 && errno != EEXIST) {
-    throw WriteError("The output directory " + path + " cannot be created: " + errno_text(), errno);
+    throw_errno_as_write_error("The output directory " + path + " cannot be created: ");
   }
   UniqueFd inner(open_folder(descriptor(), name, O_NOFOLLOW));
   if (inner) return {path, std::move(inner)};
@@ -64,7 +64,7 @@ Folder Folder::subfolder(const std::string& name) const {
 bool Folder::make_new(const std::string& name) const {
   if (mkdirat(descriptor(), name.c_str(), 0777) == 0) return true;
   if (errno == EEXIST) return false;
-  throw WriteError("The output directory " + path_of(name) + " cannot be created: " + errno_text(), errno);
+  throw_errno_as_write_error("The output directory " + path_of(name) + " cannot be created: ");
 }
 
 bool Folder::is_at_its_path() const {

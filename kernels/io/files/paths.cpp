@@ -69,13 +69,12 @@ void refuse_other_than_directory(const std::string& path) {
   }
 }
 
-// what says what cannot be done; errno, why.
-[[noreturn]] void throw_errno_as_write_error(const std::string& what) {
+}  // namespace
+
+void throw_errno_as_write_error(const std::string& what) {
   const int code = errno;
   throw WriteError(what + std::generic_category().message(code), code);
 }
-
-}  // namespace
 
 void check_path_text(const std::string& path) {
   if (path.empty()) throw UserError("The file path is empty.");
@@ -211,7 +210,8 @@ void AtomicFile::commit() {
 void AtomicFile::fail(const char* action) {
   const int code = errno;
   file_.reset();
-  throw WriteError("The file " + path_ + " " + action + ": " + std::generic_category().message(code), code);
+  errno = code;
+  throw_errno_as_write_error("The file " + path_ + " " + action + ": ");
 }
 
 AppendedFile::AppendedFile(const Folder& folder, const std::string& name, Mode mode) : path_(folder.path_of(name)) {

@@ -28,6 +28,9 @@ class WriteError : public UserError {
   int code_;
 };
 
+// Throws the WriteError of errno: what says what cannot be done ("The file x cannot be created: "), errno why.
+[[noreturn]] void throw_errno_as_write_error(const std::string& what);
+
 // A file that was to be new has its name taken.
 class FileExists : public UserError {
  public:
