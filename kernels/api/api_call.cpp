@@ -15,6 +15,12 @@ std::optional<ApiName> ApiName::parse(std::string_view full) {
   return ApiName{std::string(type), std::string(api), std::string(full.substr(last + 1))};
 }
 
+bool ApiName::in_place() const {
+  // "__index__", "__int__" and "__invert__" are of another kind.
+  if (api.ends_with("__")) return api.starts_with("__i") && !api.starts_with("__in");
+  return api.ends_with('_');
+}
+
 std::optional<Direction> split_direction(std::string_view entry, std::string_view& base) {
   const std::size_t dot = entry.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;

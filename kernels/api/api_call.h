@@ -20,6 +20,9 @@ struct ApiName {
 
   // Splits a full name without direction into its parts; nothing if it has not three or four segments.
   static std::optional<ApiName> parse(std::string_view full);
+
+  // Whether the call changes its first argument, which keeps its dtype, and returns it: "add_", "__iadd__".
+  bool in_place() const;
 };
 
 // The direction is the last dot-separated segment of an entry name; nothing if that is neither "forward" nor

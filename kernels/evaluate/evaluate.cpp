@@ -24,7 +24,8 @@ class SideBuilder {
         benchmark_(options.benchmark),
         options_(options),
         plan_(plan_raise(call, op.traits())) {
-    if (benchmark_ || !call.autocast) return;
+    // Autocast leaves calls in place alone.
+    if (benchmark_ || !call.autocast || call.parts.in_place()) return;
     const std::optional<DType> autocast = autocast_dtype(plan_, call.output_dtype);
     if (!autocast) return;
     const AutocastPolicy policy = op.traits().autocast;
@@ -182,6 +183,16 @@ void run_last_step(const LastSteps& steps, const MaterialisedCall& call, const S
   result.gradients = gradients_of(step.inputs.empty() ? builder.inputs() : step.inputs, tape);
 }
 
+// The output as the first argument holds it, where a call in place gives it another dtype. A benchmark keeps the
+// precision of floating numbers.
+Value held_in_first(const Value& output, const List& args, bool benchmark) {
+  const Var* result = output.get<Var>();
+  const Var* first = args.empty() ? nullptr : args.front().get<Var>();
+  if (result == nullptr || first == nullptr || result->dtype() == first->dtype()) return output;
+  if (benchmark && is_floating_or_complex(result->dtype()) && is_floating_or_complex(first->dtype())) return output;
+  return cast(*result, first->dtype());
+}
+
 }  // namespace
 
 std::vector<Value> leaves(const List& trees) {
@@ -210,7 +221,8 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
 
   const SumRecorder sums;
   const ChoiceRecorder choices;
-  const Value output = op.call(args, kwargs, tape);
+  Value output = op.call(args, kwargs, tape);
+  if (call.parts.in_place()) output = held_in_first(output, args, options.benchmark);
   Evaluation result;
   result.takes_parameters = recorded_scope.takes_parameters();
   result.takes_positions = recorded_scope.takes_positions();

@@ -23,17 +23,4 @@ Value reversed_operator(const Bound& args) {
   return function(args.var("other"), args.var("input"));
 }
 
-// In-place forms of functions whose result has a dtype of its own: the first argument keeps its dtype.
-template <Var (*function)(const Var&)>
-Value in_place_unary_operator(const Bound& args) {
-  const Var input = args.var("input");
-  return cast(function(input), input.dtype());
-}
-
-template <Var (*function)(const Var&, const Var&)>
-Value in_place_binary_operator(const Bound& args) {
-  const Var input = args.var("input");
-  return cast(function(input, args.var("other")), input.dtype());
-}
-
 }  // namespace msrun

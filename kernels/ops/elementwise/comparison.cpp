@@ -238,68 +238,45 @@ Var isin(const Var& elements, const Var& candidates, bool invert) {
 }  // namespace
 
 OP("eq(Operand input, Operand other)", binary_operator<eq>);
-NAMES("eq", "Torch: eq; Tensor: __eq__ eq; Aten: eq; Mint: eq");
+NAMES("eq", "Torch: eq; Tensor: __eq__ eq eq_; Aten: eq eq_; Mint: eq");
 TRAITS("eq", .complex = true);
 
-OP("eq_(Tensor input, Operand other)", in_place_binary_operator<eq>);
-NAMES("eq_", "Tensor: eq_; Aten: eq_");
-TRAITS("eq_", .complex = true);
-
 OP("ne(Operand input, Operand other)", binary_operator<ne>);
-NAMES("ne", "Torch: ne not_equal; Tensor: __ne__ ne not_equal; Aten: ne not_equal; Mint: ne");
+NAMES("ne",
+      "Torch: ne not_equal; Tensor: __ne__ ne ne_ not_equal not_equal_; Aten: ne ne_ not_equal not_equal_; Mint: ne");
 TRAITS("ne", .complex = true);
 
-OP("ne_(Tensor input, Operand other)", in_place_binary_operator<ne>);
-NAMES("ne_", "Tensor: ne_ not_equal_; Aten: ne_ not_equal_");
-TRAITS("ne_", .complex = true);
-
 OP("lt(Operand input, Operand other)", binary_operator<lt>);
-NAMES("lt", "Torch: less lt; Tensor: __lt__ less lt; Aten: less lt; Mint: less lt");
-
-OP("lt_(Tensor input, Operand other)", in_place_binary_operator<lt>);
-NAMES("lt_", "Tensor: less_ lt_; Aten: less_ lt_");
+NAMES("lt", "Torch: less lt; Tensor: __lt__ less less_ lt lt_; Aten: less less_ lt lt_; Mint: less lt");
 
 OP("le(Operand input, Operand other)", binary_operator<le>);
-NAMES("le", "Torch: le less_equal; Tensor: __le__ le less_equal; Aten: le less_equal; Mint: le less_equal");
-
-OP("le_(Tensor input, Operand other)", in_place_binary_operator<le>);
-NAMES("le_", "Tensor: le_ less_equal_; Aten: le_ less_equal_");
+NAMES("le",
+      "Torch: le less_equal; Tensor: __le__ le le_ less_equal less_equal_; Aten: le le_ less_equal less_equal_; Mint: "
+      "le less_equal");
 
 OP("gt(Operand input, Operand other)", binary_operator<gt>);
-NAMES("gt", "Torch: greater gt; Tensor: __gt__ greater gt; Aten: greater gt; Mint: greater gt");
-
-OP("gt_(Tensor input, Operand other)", in_place_binary_operator<gt>);
-NAMES("gt_", "Tensor: greater_ gt_; Aten: greater_ gt_");
+NAMES("gt",
+      "Torch: greater gt; Tensor: __gt__ greater greater_ gt gt_; Aten: greater greater_ gt gt_; Mint: greater gt");
 
 OP("ge(Operand input, Operand other)", binary_operator<ge>);
-NAMES("ge", "Torch: ge greater_equal; Tensor: __ge__ ge greater_equal; Aten: ge greater_equal; Mint: greater_equal");
-
-OP("ge_(Tensor input, Operand other)", in_place_binary_operator<ge>);
-NAMES("ge_", "Tensor: ge_ greater_equal_; Aten: ge_ greater_equal_");
+NAMES("ge",
+      "Torch: ge greater_equal; Tensor: __ge__ ge ge_ greater_equal greater_equal_; Aten: ge ge_ greater_equal "
+      "greater_equal_; Mint: greater_equal");
 
 OP("logical_and(Operand input, Operand other)", binary_operator<logical_and>);
-NAMES("logical_and", "Torch: logical_and; Tensor: logical_and; Aten: logical_and; Mint: logical_and");
+NAMES("logical_and",
+      "Torch: logical_and; Tensor: logical_and logical_and_; Aten: logical_and logical_and_; Mint: logical_and");
 TRAITS("logical_and", .complex = true);
 
-OP("logical_and_(Tensor input, Operand other)", in_place_binary_operator<logical_and>);
-NAMES("logical_and_", "Tensor: logical_and_; Aten: logical_and_");
-TRAITS("logical_and_", .complex = true);
-
 OP("logical_or(Operand input, Operand other)", binary_operator<logical_or>);
-NAMES("logical_or", "Torch: logical_or; Tensor: logical_or; Aten: logical_or; Mint: logical_or");
+NAMES("logical_or",
+      "Torch: logical_or; Tensor: logical_or logical_or_; Aten: logical_or logical_or_; Mint: logical_or");
 TRAITS("logical_or", .complex = true);
 
-OP("logical_or_(Tensor input, Operand other)", in_place_binary_operator<logical_or>);
-NAMES("logical_or_", "Tensor: logical_or_; Aten: logical_or_");
-TRAITS("logical_or_", .complex = true);
-
 OP("logical_xor(Operand input, Operand other)", binary_operator<logical_xor>);
-NAMES("logical_xor", "Torch: logical_xor; Tensor: logical_xor; Aten: logical_xor; Mint: logical_xor");
+NAMES("logical_xor",
+      "Torch: logical_xor; Tensor: logical_xor logical_xor_; Aten: logical_xor logical_xor_; Mint: logical_xor");
 TRAITS("logical_xor", .complex = true);
-
-OP("logical_xor_(Tensor input, Operand other)", in_place_binary_operator<logical_xor>);
-NAMES("logical_xor_", "Tensor: logical_xor_; Aten: logical_xor_");
-TRAITS("logical_xor_", .complex = true);
 
 // Python's == and != with None compare identities.
 OP("eq(Tensor input, any other)", [](const Bound& args) -> Value {
@@ -312,12 +289,9 @@ OP("ne(Tensor input, any other)", [](const Bound& args) -> Value {
 });
 
 OP("logical_not(Tensor input)", unary_operator<logical_not>);
-NAMES("logical_not", "Torch: logical_not; Tensor: logical_not; Aten: logical_not; Mint: logical_not");
+NAMES("logical_not",
+      "Torch: logical_not; Tensor: logical_not logical_not_; Aten: logical_not logical_not_; Mint: logical_not");
 TRAITS("logical_not", .complex = true);
-
-OP("logical_not_(Tensor input)", in_place_unary_operator<logical_not>);
-NAMES("logical_not_", "Tensor: logical_not_; Aten: logical_not_");
-TRAITS("logical_not_", .complex = true);
 
 OP("isnan(Tensor input)", unary_operator<isnan>);
 NAMES("isnan", "Torch: isnan; Tensor: isnan; Aten: isnan");

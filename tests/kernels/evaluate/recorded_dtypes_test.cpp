@@ -94,6 +94,35 @@ TEST(RecordedDTypes, NumbersCompareInTheDtypeOfTheTensor) {
   EXPECT_THAT(output(call_of("Torch", "eq", {tensor(DType::float32, around), number}), forgetful), Each(0));
 }
 
+// It is the first argument that such a call returns.
+TEST(RecordedDTypes, CallsInPlaceKeepTheDtypeOfTheirFirstArgument) {
+  const Tensor narrow = tensor(DType::int8, {100, 100, 2});
+  const Tensor wide = tensor(DType::int32, {1, 100, -300});
+  const Tensor half = tensor(DType::bfloat16, {1, 2, 3});
+  const auto dtype_of = [](const MaterialisedCall& call, const EvaluationOptions& options) {
+    return evaluated(call, options).output.get<Tensor>()->dtype();
+  };
+  for (const EvaluationOptions& options : {benchmark, device}) {
+    for (const char* api : {"add_", "__iadd__"}) {
+      EXPECT_EQ(dtype_of(call_of("Tensor", api, {narrow, wide}), options), DType::int8);
+      EXPECT_THAT(output(call_of("Tensor", api, {narrow, wide}), options), ElementsAre(101, -56, -42));
+    }
+    EXPECT_EQ(dtype_of(call_of("Tensor", "cumsum_", {narrow, std::int64_t{0}}), options), DType::int8);
+    EXPECT_THAT(output(call_of("Tensor", "cumsum_", {narrow, std::int64_t{0}}), options), ElementsAre(100, -56, -54));
+    EXPECT_THAT(output(call_of("Tensor", "cumprod_", {narrow, std::int64_t{0}}), options), ElementsAre(100, 16, 32));
+    EXPECT_TRUE(is_floating(dtype_of(call_of("Tensor", "gt_", {half, 2.0}), options)));
+    EXPECT_THAT(output(call_of("Tensor", "gt_", {half, 2.0}), options), ElementsAre(0, 0, 1));
+    EXPECT_EQ(dtype_of(call_of("Tensor", "logical_not_", {narrow}), options), DType::int8);
+    // These return something else.
+    EXPECT_EQ(dtype_of(call_of("Tensor", "__invert__", {narrow}), options), DType::int8);
+    EXPECT_EQ(dtype_of(call_of("Tensor", "add", {narrow, wide}), options), DType::int32);
+  }
+  // A benchmark keeps its precision.
+  const Tensor third = tensor(DType::float32, {1 / 3.0, 1 / 3.0, 1 / 3.0});
+  EXPECT_EQ(dtype_of(call_of("Tensor", "add_", {half, third}), device), DType::bfloat16);
+  EXPECT_NE(dtype_of(call_of("Tensor", "add_", {half, third}), benchmark), DType::bfloat16);
+}
+
 TEST(RecordedDTypes, NumbersBeyondTheRangeAreInfinite) {
   const Tensor x = tensor(DType::float16, {infinity, 65504, -infinity});
   EXPECT_THAT(output(call_of("Torch", "eq", {x, 1e6})), ElementsAre(1, 0, 0));
