@@ -35,7 +35,8 @@ enum class IndexOutput : std::uint8_t {
 
 struct TieRule {
   IndexOutput indices = IndexOutput::none;
-  bool unique = false;  // an index occurs at most once along the axis
+  bool unique = false;   // an index occurs at most once along the axis
+  bool running = false;  // an index is at most its own place along the axis
 };
 
 // Where a call says along which axis it picks elements, each of which passes the gradient of its output on. The

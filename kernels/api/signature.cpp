@@ -171,6 +171,11 @@ Signature::Signature(std::string_view text) : text_(text) {
   }
 }
 
+bool Signature::names_first(std::string_view keyword) const {
+  const auto at = std::ranges::find(parameters_, keyword, &Parameter::name);
+  return at == parameters_.end() ? is_first_name(keyword) && !parameters_.empty() : at == parameters_.begin();
+}
+
 std::optional<std::vector<Value>> Signature::bind(const List& args, const Dict& kwargs, std::string& problem) const {
   std::vector<Value> values(parameters_.size());
   if (!parameters_.empty() && parameters_.back().keyword_only && parameters_.back().rest) return values;

@@ -47,6 +47,9 @@ class Signature {
   // `non_blocking`, `memory_format`, `out`, `generator`, `inplace`) are ignored where the signature does not name them.
   std::optional<std::vector<Value>> bind(const List& args, const Dict& kwargs, std::string& problem) const;
 
+  // Whether bind() takes a keyword for the first parameter.
+  bool names_first(std::string_view keyword) const;
+
  private:
   std::string text_;
   std::string name_;

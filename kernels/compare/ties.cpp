@@ -1,6 +1,7 @@
 #include "kernels/compare/ties.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -17,7 +18,7 @@ namespace {
 struct Layout {
   std::int64_t picked = 1;
   std::int64_t inner = 1;
-  std::int64_t length = std::numeric_limits<std::int64_t>::max();  // unknown without input
+  std::int64_t length = 1;
 };
 
 std::int64_t product(const Dims& shape, std::size_t from) {
@@ -34,14 +35,8 @@ bool equal_but_for(const Dims& a, const Dims& b, std::size_t axis) {
 }
 
 // All readings of the indices' shape, the last axis first, as it is the default of most APIs.
-std::vector<Layout> layouts(const Dims& indices, const Tensor* input) {
+std::vector<Layout> layouts(const Dims& indices, const Dims& shape) {
   std::vector<Layout> result;
-  if (input == nullptr) {
-    for (std::size_t axis = indices.size(); axis-- > 0;) result.push_back({indices[axis], product(indices, axis + 1)});
-    if (indices.empty()) result.push_back({});
-    return result;
-  }
-  const Dims& shape = input->shape();
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     Dims reduced = shape;
     reduced.erase(reduced.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -51,8 +46,25 @@ std::vector<Layout> layouts(const Dims& indices, const Tensor* input) {
       result.push_back({1, product(shape, axis + 1), shape[axis]});
     }
   }
-  if (product(indices, 0) == 1) result.push_back({1, 1, input->numel()});  // the whole tensor reduced
+  if (product(indices, 0) == 1) result.push_back({1, 1, product(shape, 0)});  // the whole tensor reduced
   return result;
+}
+
+constexpr std::int64_t key_of_nan = std::numeric_limits<std::int64_t>::max();
+
+// Elements as integers of the same order: equal ones have the same key, NaN, as torch orders it, the largest.
+// Integers are their own, so that those beyond 2^53 are told apart.
+Tensor keys_of(const Tensor& tensor) {
+  if (!is_floating(tensor.dtype())) return tensor.to(DType::int64).contiguous();
+  const Tensor values = tensor.to(DType::float64).contiguous();
+  Tensor keys(DType::int64, values.shape());
+  auto* to = keys.mutable_data<std::int64_t>();
+  for (std::int64_t i = 0; i < keys.numel(); ++i) {
+    const double value = values.data<double>()[i] + 0.0;  // of both zeros, the positive one
+    const auto bits = std::bit_cast<std::int64_t>(value);
+    to[i] = std::isnan(value) ? key_of_nan : bits < 0 ? bits ^ std::numeric_limits<std::int64_t>::max() : bits;
+  }
+  return keys;
 }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -60,56 +72,66 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 // NaN is the largest value, as torch orders it.
 bool less(double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
 
-// Row-major float64 or int64 copies of what is needed, so that elements are plain array accesses.
+// Row-major copies of what is needed, so that elements are plain array accesses.
 class Judge {
  public:
   Judge(const TieRule& ties, const TiePair& pair)
       : ties_(ties),
         bench_(pair.bench_indices->to(DType::int64).contiguous()),
         device_(pair.device_indices->to(DType::int64).contiguous()),
+        input_(keys_of(*pair.input)),
         count_(bench_.numel()) {
-    if (pair.input != nullptr) input_ = pair.input->to(DType::float64).contiguous();
-    if (ties.indices == IndexOutput::of_softmax) stored_ = pair.device_values->dtype();
+    if (ties.indices == IndexOutput::of_softmax) {
+      stored_ = pair.device_values->dtype();
+      logits_ = pair.input->to(DType::float64).contiguous();
+    }
     if (ties.indices == IndexOutput::of_values) {
-      bench_values_ = pair.bench_values->to(DType::float64).contiguous();
-      device_values_ = pair.device_values->to(DType::float64).contiguous();
+      bench_values_ = keys_of(*pair.bench_values);
+      device_values_ = keys_of(*pair.device_values);
     }
   }
 
   TieResult run() {
-    std::vector<Layout> candidates = layouts(bench_.shape(), input_.defined() ? &input_ : nullptr);
+    std::vector<Layout> candidates = layouts(bench_.shape(), input_.shape());
     if (ties_.indices == IndexOutput::of_softmax) {
       std::erase_if(candidates, [&](const Layout& layout) { return layout.inner != 1 || layout.picked == 0; });
       candidates.resize(std::min<std::size_t>(candidates.size(), 1));
     } else {
       std::erase_if(candidates, [&](const Layout& layout) { return !explains_bench(layout); });
     }
-    TieResult best{0, count_differences()};
-    for (const Layout& layout : candidates) {
-      const TieResult result = judge(layout);
-      if (result.wrong < best.wrong || (result.wrong == best.wrong && result.accepted > best.accepted)) best = result;
-      // With the input at hand the first reading that explains the benchmark is the right one.
-      if (input_.defined()) break;
-    }
-    return best;
+    // The first reading that explains the benchmark is the right one.
+    return candidates.empty() ? TieResult{0, count_differences()} : judge(candidates.front());
   }
 
  private:
-  bool in_range(const Layout& layout, std::int64_t index) const { return index >= 0 && index < layout.length; }
+  // Whether the index at a position may be that one.
+  bool in_range(const Layout& layout, std::int64_t position, std::int64_t index) const {
+    const std::int64_t end = ties_.running ? position / layout.inner % layout.picked + 1 : layout.length;
+    return index >= 0 && index < end;
+  }
 
-  // The input element that an index at a position selects; the index must be in range.
-  double selected(const Layout& layout, std::int64_t position, std::int64_t index) const {
+  // The place of the input element that an index at a position selects; the index must be in range.
+  static std::int64_t place(const Layout& layout, std::int64_t position, std::int64_t index) {
     const std::int64_t outer = position / (layout.picked * layout.inner);
-    return input_.data<double>()[(outer * layout.length + index) * layout.inner + position % layout.inner];
+    return (outer * layout.length + index) * layout.inner + position % layout.inner;
+  }
+
+  // The key of that element.
+  std::int64_t selected(const Layout& layout, std::int64_t position, std::int64_t index) const {
+    return input_.data<std::int64_t>()[place(layout, position, index)];
+  }
+
+  double logit(const Layout& layout, std::int64_t position, std::int64_t index) const {
+    return logits_.data<double>()[place(layout, position, index)];
   }
 
   bool explains_bench(const Layout& layout) const {
     if (layout.picked == 0 || layout.inner == 0) return false;
     const auto* bench = bench_.data<std::int64_t>();
     for (std::int64_t p = 0; p < count_; ++p) {
-      if (!in_range(layout, bench[p])) return false;
-      if (input_.defined() && ties_.indices == IndexOutput::of_values &&
-          !same(selected(layout, p, bench[p]), bench_values_.data<double>()[p])) {
+      if (!in_range(layout, p, bench[p])) return false;
+      if (ties_.indices == IndexOutput::of_values &&
+          selected(layout, p, bench[p]) != bench_values_.data<std::int64_t>()[p]) {
         return false;
       }
     }
@@ -139,12 +161,12 @@ class Judge {
   bool selects_extrema(const Layout& layout) const {
     const auto* bench = bench_.data<std::int64_t>();
     for (std::int64_t p = 0; p < count_; ++p) {
-      const double chosen = selected(layout, p, bench[p]);
+      const std::int64_t chosen = selected(layout, p, bench[p]);
       for (std::int64_t i = 0; i < layout.length; ++i) {
-        const double other = selected(layout, p, i);
+        const std::int64_t other = selected(layout, p, i);
         // NaN wins in both directions.
-        if (ties_.indices == IndexOutput::of_largest ? less(chosen, other)
-                                                     : !std::isnan(chosen) && (other < chosen || std::isnan(other))) {
+        const bool is_less = chosen != key_of_nan && (other < chosen || other == key_of_nan);
+        if (ties_.indices == IndexOutput::of_largest ? chosen < other : is_less) {
           return false;
         }
       }
@@ -159,10 +181,10 @@ class Judge {
     for (std::int64_t p = 0; p < count_; ++p) {
       if (p / layout.inner % layout.picked == 0) continue;
       const std::int64_t previous = p - layout.inner;
-      const double before = selected(layout, previous, bench[previous]);
-      const double here = selected(layout, p, bench[p]);
-      rising = rising && !less(here, before);
-      falling = falling && !less(before, here);
+      const std::int64_t before = selected(layout, previous, bench[previous]);
+      const std::int64_t here = selected(layout, p, bench[p]);
+      rising = rising && here >= before;
+      falling = falling && before >= here;
     }
     return rising || falling;
   }
@@ -194,10 +216,10 @@ class Judge {
   Normaliser normaliser(const Layout& layout, std::int64_t position) const {
     Normaliser of_row;
     for (std::int64_t i = 0; i < layout.length; ++i) {
-      of_row.largest = std::max(of_row.largest, selected(layout, position, i));
+      of_row.largest = std::max(of_row.largest, logit(layout, position, i));
     }
     for (std::int64_t i = 0; i < layout.length; ++i) {
-      of_row.total += std::exp(selected(layout, position, i) - of_row.largest);
+      of_row.total += std::exp(logit(layout, position, i) - of_row.largest);
     }
     return of_row;
   }
@@ -206,8 +228,8 @@ class Judge {
   // them to the dtype they are stored in, before which or after which a device may order them.
   bool equally_probable(const Layout& layout, const Normaliser& of_row, std::int64_t position, std::int64_t a,
                         std::int64_t b) const {
-    const double of_a = std::exp(selected(layout, position, a) - of_row.largest) / of_row.total;
-    const double of_b = std::exp(selected(layout, position, b) - of_row.largest) / of_row.total;
+    const double of_a = std::exp(logit(layout, position, a) - of_row.largest) / of_row.total;
+    const double of_b = std::exp(logit(layout, position, b) - of_row.largest) / of_row.total;
     const double tolerance = 2 * epsilon(stored_) + 8 * epsilon(DType::float32);
     return std::abs(of_a - of_b) <= tolerance * std::max({of_a, of_b, smallest_normal(stored_)});
   }
@@ -230,16 +252,16 @@ class Judge {
     for (std::int64_t p = 0; p < count_; ++p) {
       if (bench[p] == device[p]) continue;
       const std::int64_t first = p - p / layout.inner % layout.picked * layout.inner;
-      bool right = in_range(layout, device[p]);
+      bool right = in_range(layout, p, device[p]);
       if (right && ties_.indices == IndexOutput::of_values) {
-        right = same(bench_values_.data<double>()[p], device_values_.data<double>()[p]);
+        right = bench_values_.data<std::int64_t>()[p] == device_values_.data<std::int64_t>()[p];
       }
       if (right && ties_.indices == IndexOutput::of_softmax) {
         const auto [of_row, is_new] = normalisers.try_emplace(first);
         if (is_new) of_row->second = normaliser(layout, p);
-        right = in_range(layout, bench[p]) && equally_probable(layout, of_row->second, p, bench[p], device[p]);
-      } else if (right && input_.defined()) {
-        right = same(selected(layout, p, bench[p]), selected(layout, p, device[p]));
+        right = in_range(layout, p, bench[p]) && equally_probable(layout, of_row->second, p, bench[p], device[p]);
+      } else if (right) {
+        right = selected(layout, p, bench[p]) == selected(layout, p, device[p]);
       }
       if (right && ties_.unique) {
         const auto [entry, is_new] = repeats.try_emplace(first, false);
@@ -254,9 +276,10 @@ class Judge {
   const TieRule ties_;
   Tensor bench_;
   Tensor device_;
+  Tensor input_;  // as keys, like the values
   Tensor bench_values_;
   Tensor device_values_;
-  Tensor input_;
+  Tensor logits_;
   DType stored_ = DType::float32;  // of probabilities
   std::int64_t count_;
 };
@@ -266,22 +289,29 @@ bool usable(const Tensor* tensor) { return tensor != nullptr && !is_complex(tens
 }  // namespace
 
 std::optional<TieResult> judge_ties(const TieRule& ties, const TiePair& pair) {
-  if (ties.indices == IndexOutput::none || !usable(pair.bench_indices) || !usable(pair.device_indices))
+  if (ties.indices == IndexOutput::none || !usable(pair.bench_indices) || !usable(pair.device_indices) ||
+      !usable(pair.input))
     return std::nullopt;
   const auto is_index = [](const Tensor& tensor) { return is_integer(tensor.dtype()); };
   if (!is_index(*pair.bench_indices) || !is_index(*pair.device_indices)) return std::nullopt;
   if (pair.bench_indices->shape() != pair.device_indices->shape()) return std::nullopt;
-  if (pair.input != nullptr && !usable(pair.input)) return std::nullopt;
   if (are_beside_values(ties.indices)) {
     if (!usable(pair.bench_values) || !usable(pair.device_values)) return std::nullopt;
     const Dims& shape = pair.bench_indices->shape();
     if (pair.bench_values->shape() != shape || pair.device_values->shape() != shape) return std::nullopt;
   }
-  if (ties.indices != IndexOutput::of_values && pair.input == nullptr) return std::nullopt;
   return Judge(ties, pair).run();
 }
 
+bool keeps_order_of_ties(const Dict& kwargs) {
+  return std::ranges::any_of(kwargs, [](const auto& entry) {
+    const bool* flag = entry.second.template get<bool>();
+    return entry.first == "stable" && flag != nullptr && *flag;
+  });
+}
+
 std::optional<PickedFrom> picked_from(const PickedAxis& picks, const List& args, const Dict& kwargs) {
+  if (keeps_order_of_ties(kwargs)) return std::nullopt;
   if (picks.position < args.size()) {
     if (const auto* axis = args[picks.position].get<std::int64_t>()) return PickedFrom{*axis};
   }
@@ -306,39 +336,38 @@ std::optional<Tensor> exchange_tied_gradients(const Tensor& input, const PickedF
   const std::int64_t axis = *from.axis;
   if (axis < -input.rank() || axis >= input.rank()) return std::nullopt;
   const auto in_rows = [axis](const Tensor& t) { return t.transpose(axis, -1).to(DType::float64).contiguous(); };
-  const Tensor rows = in_rows(input);
+  const Tensor rows = keys_of(input.transpose(axis, -1));
   const Tensor wanted = in_rows(device);
   Tensor result = in_rows(bench).clone();
   const std::int64_t extent = rows.size(-1);
   bool changed = false;
   struct Picked {
-    double value;
+    std::int64_t key;
     std::int64_t place;
   };
   std::vector<Picked> order;
-  std::vector<double> at_stake;
+  std::vector<std::int64_t> at_stake;
   std::vector<double> parts;
   for (std::int64_t start = 0; start < rows.numel(); start += extent) {
-    const double* value = rows.data<double>() + start;
+    const std::int64_t* key = rows.data<std::int64_t>() + start;
     const double* target = wanted.data<double>() + start;
     double* gradient = result.mutable_data<double>() + start;
     // Of the values that are shared out otherwise all elements are looked at, and no others.
     at_stake.clear();
     for (std::int64_t i = 0; i < extent; ++i) {
-      if (!same(gradient[i], target[i])) at_stake.push_back(value[i]);
+      if (!same(gradient[i], target[i])) at_stake.push_back(key[i]);
     }
     if (at_stake.empty()) continue;
-    std::ranges::sort(at_stake, less);
+    std::ranges::sort(at_stake);
     order.clear();
     for (std::int64_t i = 0; i < extent; ++i) {
-      if (std::ranges::binary_search(at_stake, value[i], less)) order.push_back({value[i], i});
+      if (std::ranges::binary_search(at_stake, key[i])) order.push_back({key[i], i});
     }
-    std::ranges::sort(order, [](const Picked& a, const Picked& b) {
-      return less(a.value, b.value) || (!less(b.value, a.value) && a.place < b.place);
-    });
+    std::ranges::sort(
+        order, [](const Picked& a, const Picked& b) { return a.key < b.key || (a.key == b.key && a.place < b.place); });
     for (auto first = order.begin(); first != order.end();) {
       const auto last =
-          std::find_if_not(first, order.end(), [&](const Picked& picked) { return same(picked.value, first->value); });
+          std::find_if_not(first, order.end(), [&](const Picked& picked) { return picked.key == first->key; });
       parts.clear();
       for (auto i = first; i != last; ++i) parts.push_back(gradient[i->place]);
       std::ranges::sort(parts, less);

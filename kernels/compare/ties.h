@@ -16,7 +16,8 @@ constexpr bool are_beside_values(IndexOutput indices) {
   return indices == IndexOutput::of_values || indices == IndexOutput::of_softmax;
 }
 
-// The outputs and the first input of one call; null where absent. There are values where are_beside_values.
+// The outputs and the first input of one call; null where absent. There are values where are_beside_values, and the
+// input always.
 struct TiePair {
   const Tensor* bench_values = nullptr;
   const Tensor* device_values = nullptr;
@@ -31,12 +32,15 @@ struct TieResult {
   std::int64_t wrong = 0;
 };
 
-// An index is right if the values of both sides agree exactly, if the input, where it is known, has that value there,
-// and if no index that must be unique occurs twice. Indices of probabilities, which sides compute differently, are
-// right if the input makes these equal but for rounding. The axis is found from the input: it is the one along which
-// the benchmark's own indices make sense. Nothing if the tensors do not fit the operator's ties, or indices alone come
-// without input.
+// An index is right if the values of both sides agree exactly, if the input has that value there, and if no index that
+// must be unique occurs twice. Indices of probabilities, which sides compute differently, are right if the input makes
+// these equal but for rounding. The axis is found from the input: it is the one along which the benchmark's own indices
+// make sense. Nothing if the tensors do not fit the operator's ties, or the input is not known.
 std::optional<TieResult> judge_ties(const TieRule& ties, const TiePair& pair);
+
+// Whether a call asks for equal elements in the order of the input (stable=True): then none of them may be named in
+// place of another.
+bool keeps_order_of_ties(const Dict& kwargs);
 
 // Among which elements a call picks: those along an axis, or, without one, all.
 struct PickedFrom {
@@ -44,7 +48,8 @@ struct PickedFrom {
   bool operator==(const PickedFrom&) const = default;
 };
 
-// As the arguments of a call say; nothing for a call that reduces the whole tensor and shares the gradient.
+// As the arguments of a call say; nothing for a call that reduces the whole tensor and shares the gradient, or that
+// keeps_order_of_ties.
 std::optional<PickedFrom> picked_from(const PickedAxis& picks, const List& args, const Dict& kwargs);
 
 // Which of several equal elements was picked is free, and so is which of them got the gradient: the benchmark's

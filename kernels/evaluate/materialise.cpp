@@ -272,6 +272,19 @@ void for_each_input(const MaterialisedCall& call, const std::function<void(const
   }
 }
 
+FirstArgument first_argument(const Operator& op, const MaterialisedCall& call) {
+  if (!call.args.empty()) return {&call.args.front()};
+  std::size_t tensors = 0;
+  for (const auto& [key, value] : call.kwargs) {
+    const auto is_first = [&keyword = key](const Overload& overload) {
+      return overload.signature.names_first(keyword);
+    };
+    if (std::ranges::any_of(op.overloads(), is_first)) return {&value, tensors};
+    for_each_leaf(value, [&](const Value& leaf) { tensors += leaf.is<Tensor>() ? 1 : 0; });
+  }
+  return {};
+}
+
 std::int64_t floating_arguments(const MaterialisedCall& call) {
   std::int64_t count = 0;
   for_each_argument(call, [&](const Tensor& tensor) { count += is_floating_or_complex(tensor.dtype()) ? 1 : 0; });

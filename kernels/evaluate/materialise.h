@@ -14,6 +14,8 @@
 
 namespace msrun {
 
+class Operator;
+
 struct MaterialiseOptions {
   std::uint64_t seed = 1234;
   // Set: random data come from this one stream, as in torch; the caller keeps it at the call's place. Otherwise every
@@ -84,6 +86,20 @@ void for_each_argument(const MaterialisedCall& call, const std::function<void(co
 // Calls visit for every tensor of the arguments, in the order of for_each_argument, and then for every gradient of an
 // output.
 void for_each_input(const MaterialisedCall& call, const std::function<void(const Tensor&)>& visit);
+
+// The argument for an operator's first parameter: the first positional one, or, where there is none, that of the
+// parameter's name.
+struct FirstArgument {
+  const Value* value = nullptr;  // null if the call has none
+  std::size_t tensor = 0;        // how many tensors for_each_argument visits before it
+
+  const Tensor* as_tensor() const { return value == nullptr ? nullptr : value->get<Tensor>(); }
+  // Its gradient among those of an evaluation or a device (Evaluation::gradients); null if there is none.
+  const Tensor* gradient_in(const List& gradients) const {
+    return value == nullptr || tensor >= gradients.size() ? nullptr : gradients[tensor].get<Tensor>();
+  }
+};
+FirstArgument first_argument(const Operator& op, const MaterialisedCall& call);
 
 // Floating and complex tensors among the arguments.
 std::int64_t floating_arguments(const MaterialisedCall& call);

@@ -142,16 +142,16 @@ class BackwardCheck {
     const MaterialisedCall& call = input_.call;
     const auto& picks = input_.op.traits().picks;
     if (!picks || compat_ || input_.forward_is_error) return std::nullopt;
-    if (call.args.empty() || bench.empty() || device.empty()) return std::nullopt;
     const auto from = picked_from(*picks, call.args, call.kwargs);
-    const Tensor* argument = call.args.front().get<Tensor>();
-    const Tensor* ours = bench.front().get<Tensor>();
-    const Tensor* theirs = device.front().get<Tensor>();
+    const FirstArgument first = first_argument(input_.op, call);
+    const Tensor* argument = first.as_tensor();
+    const Tensor* ours = first.gradient_in(bench);
+    const Tensor* theirs = first.gradient_in(device);
     if (!from || argument == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
     std::optional<Tensor> exchanged = exchange_tied_gradients(*argument, *from, *ours, *theirs);
     if (!exchanged) return std::nullopt;
     List result = bench;
-    result.front() = std::move(*exchanged);
+    result[first.tensor] = std::move(*exchanged);
     return result;
   }
 
@@ -159,20 +159,21 @@ class BackwardCheck {
   std::optional<WindowChoice> windows_of(const List& device) const {
     const List& bench = input_.bench.gradients;
     const auto& picks = input_.bench.choices.windows;
-    if (compat_ || input_.forward_is_error || !picks || input_.call.args.empty()) return std::nullopt;
-    if (bench.empty() || device.empty()) return std::nullopt;
-    const Tensor* argument = input_.call.args.front().get<Tensor>();
-    const Tensor* ours = bench.front().get<Tensor>();
-    const Tensor* theirs = device.front().get<Tensor>();
+    if (compat_ || input_.forward_is_error || !picks) return std::nullopt;
+    const FirstArgument first = first_argument(input_.op, input_.call);
+    const Tensor* argument = first.as_tensor();
+    const Tensor* ours = first.gradient_in(bench);
+    const Tensor* theirs = first.gradient_in(device);
     if (argument == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
     return WindowChoice::find(*picks, *argument, *ours, *theirs);
   }
 
-  static List with_windows(const Evaluation& evaluation, const WindowChoice& choice) {
+  List with_windows(const Evaluation& evaluation, const WindowChoice& choice) const {
     List result = evaluation.gradients;
-    const Tensor* gradient = result.empty() ? nullptr : result.front().get<Tensor>();
+    const FirstArgument first = first_argument(input_.op, input_.call);
+    const Tensor* gradient = first.gradient_in(result);
     if (gradient != nullptr && evaluation.choices.windows)
-      result.front() = choice.applied(*gradient, *evaluation.choices.windows);
+      result[first.tensor] = choice.applied(*gradient, *evaluation.choices.windows);
     return result;
   }
 

@@ -191,7 +191,7 @@ class Check {
     benchmark.forgets_dtypes = options_.compare.compat_msprobe;
     if (!options_.compare.compat_msprobe) {
       benchmark.adjust_gradients = [&, given = device.output](const Evaluation& so_far, const List& gradients) {
-        const List turned = gradients_of_same_choice(call, so_far.output, device.output, gradients);
+        const List turned = gradients_of_same_choice(op, call, so_far.output, device.output, gradients);
         return gradients_in_same_order(call, so_far, given, turned);
       };
     }
@@ -283,10 +283,9 @@ class Check {
 
   // The gradients that ask the benchmark for the derivative the device was asked for, where their outputs differ by the
   // freedom of a decomposition.
-  List gradients_of_same_choice(const MaterialisedCall& call, const Value& bench, const Value& device,
-                                const List& gradients) const {
-    const Value* input = call.args.empty() ? nullptr : &call.args.front();
-    const auto alignment = Alignment::find(traits_->freedom, bench, device, input);
+  static List gradients_of_same_choice(const Operator& op, const MaterialisedCall& call, const Value& bench,
+                                       const Value& device, const List& gradients) {
+    const auto alignment = Alignment::find(op.traits().freedom, bench, device, first_argument(op, call).value);
     if (!alignment) return gradients;
     const Value turned = alignment->turned(gradients);
     return *turned.get<List>();
@@ -313,7 +312,7 @@ class Check {
                const EvaluationOptions& benchmark, const DeviceResult& device, Explainer& explainer) {
     const bool float8 = has_float8_input(call);
     const OutputChoice choice =
-        options_.compare.compat_msprobe ? OutputChoice{} : OutputChoice(call, bench, device.output);
+        options_.compare.compat_msprobe ? OutputChoice{} : OutputChoice(op, call, bench, device.output);
     const Value device_output = compared_output(device.output, *traits_);
     const bool has_none = traits_->returns_nothing && (options_.compare.compat_msprobe || device_output.is_none());
     const Value bench_output = has_none ? Value(None{}) : compared_output(choice.applied(bench), *traits_);

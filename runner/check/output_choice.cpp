@@ -24,14 +24,15 @@ Value with_output(const Value& output, std::size_t i, Tensor tensor) {
 
 }  // namespace
 
-OutputChoice::OutputChoice(const MaterialisedCall& call, const Evaluation& bench, const Value& device) {
+OutputChoice::OutputChoice(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
+                           const Value& device) {
   const Tensor* expected = output_at(bench.output, 0);
   const Tensor* actual = output_at(device, 0);
   if (expected == nullptr || actual == nullptr) return;
   if (bench.choices.writes && bench.output.is<Tensor>() && device.is<Tensor>())
     kept_ = OverwriteChoice::find(*bench.choices.writes, *expected, *actual);
   if (bench.choices.edges) moved_ = moved_counts(*bench.choices.edges, *expected, *actual);
-  const Tensor* input = call.args.empty() ? nullptr : call.args.front().get<Tensor>();
+  const Tensor* input = first_argument(op, call).as_tensor();
   const Tensor* indices = output_at(device, 1);
   if (bench.choices.windows && input != nullptr && indices != nullptr && output_at(bench.output, 1) != nullptr)
     indices_ = exchange_tied_indices(*bench.choices.windows, *input, *indices);

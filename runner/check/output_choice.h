@@ -15,7 +15,7 @@ namespace msrun {
 class OutputChoice {
  public:
   OutputChoice() = default;
-  OutputChoice(const MaterialisedCall& call, const Evaluation& bench, const Value& device);
+  OutputChoice(const Operator& op, const MaterialisedCall& call, const Evaluation& bench, const Value& device);
 
   // The output of an evaluation, as the device chose.
   Value applied(const Evaluation& evaluation) const;

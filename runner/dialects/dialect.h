@@ -17,6 +17,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/compare/compare.h"
 #include "kernels/compare/details_csv.h"
+#include "kernels/compare/ties.h"
 #include "kernels/evaluate/materialise.h"
 #include "kernels/io/dump/dump_dialect.h"
 #include "kernels/io/files/folder.h"
@@ -33,6 +34,12 @@ struct ComparedCall {
   const MaterialisedCall& call;
   const CompareOptions& options;
   bool fp8_input = false;
+
+  // The first argument, by which it is judged what the call leaves open; null where there is none, or where the call
+  // leaves nothing open.
+  const Value* first_input() const {
+    return keeps_order_of_ties(call.kwargs) ? nullptr : first_argument(op, call).value;
+  }
 };
 
 // Where the files of a recording's tensors are.

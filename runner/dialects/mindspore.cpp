@@ -278,8 +278,7 @@ class MindSpore final : public Dialect {
     if (of.op.traits().random_zeros) return compare_random(of, bench, device);
     MindSporeSlots slots{mindspore_slots(bench), {}, mindspore_slots(device)};
     slots.rounded = Rounding(of).outputs(slots.bench, slots.tested);
-    return compare_mindspore_outputs(of.op.traits(), slots, of.call.args.empty() ? nullptr : &of.call.args.front(),
-                                     of.options);
+    return compare_mindspore_outputs(of.op.traits(), slots, of.first_input(), of.options);
   }
   std::optional<Comparison> compare_gradients(const ComparedCall& of, const List& bench,
                                               const List& device) const override {

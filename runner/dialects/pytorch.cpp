@@ -111,7 +111,7 @@ class PyTorch final : public Dialect {
 
   Comparison compare_outputs(const ComparedCall& of, const Value& bench, const Value& device) const override {
     return msrun::compare_outputs(of.call.name, of.op.traits(), bench, device, of.fp8_input, of.options,
-                                  of.call.args.empty() ? nullptr : &of.call.args.front());
+                                  of.first_input());
   }
   std::optional<Comparison> compare_gradients(const ComparedCall& of, const List& bench,
                                               const List& device) const override {

@@ -44,9 +44,11 @@ std::vector<GradientSlot> slots_of(const MaterialisedCall& call, std::string_vie
 }
 
 // What the call returned is the first tensor that it was given, unchanged.
-bool returned_its_argument(const MaterialisedCall& call) {
+bool returned_its_argument(const DeviceCall& device_call) {
+  const MaterialisedCall& call = device_call.materialised;
+  const Operator* op = find_canonical(device_call.operator_name);
   const Tensor* output = call.recorded->outputs.front().get<Tensor>();
-  const Tensor* argument = call.args.empty() ? nullptr : call.args.front().get<Tensor>();
+  const Tensor* argument = op == nullptr ? nullptr : first_argument(*op, call).as_tensor();
   return output != nullptr && argument != nullptr && bitwise_equal(*output, *argument);
 }
 
@@ -54,7 +56,7 @@ bool returned_its_argument(const MaterialisedCall& call) {
 std::string doubt(const DeviceCall& device_call, RecordedGradients kind, bool ambiguous) {
   const MaterialisedCall& call = device_call.materialised;
   if (kind == RecordedGradients::of_passed_input) {
-    if (!returned_its_argument(call)) return {};
+    if (!returned_its_argument(device_call)) return {};
     return call.parts.api + " may have returned its argument, whose own gradients the dump then holds.";
   }
   if (knows_last_steps(device_call.operator_name)) return {};

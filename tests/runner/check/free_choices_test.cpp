@@ -125,6 +125,20 @@ TEST_P(PooledTies, MayPickAnyOfTheLargest) {
   EXPECT_FALSE(is_suspicious(result)) << result.message;
 }
 
+// An input that is given by its name is the input all the same.
+TEST_P(PooledTies, MayPickAnyOfTheLargestOfANamedInput) {
+  call_.kwargs = {{"kernel_size", call_.args[1]}, {"input", call_.args[0]}, {"stride", call_.args[2]}};
+  call_.args.clear();
+  for (const Pick& pick : {first, last}) {
+    const ApiResult result = checked([&](const auto& call, auto& device) { give(call, device, pick); });
+    EXPECT_FALSE(is_suspicious(result)) << result.message;
+  }
+  const ApiResult faulty = checked([&](const auto& call, auto& device) {
+    give(call, device, last, [](const auto&, DeviceResult& result) { scale(result.gradients.front(), 1.01); });
+  });
+  EXPECT_TRUE(is_suspicious(faulty));
+}
+
 TEST_P(PooledTies, LeaveFaultsAsTheyAre) {
   const auto faulty = [&](const std::function<void(float*)>& fault) {
     return checked([&](const auto& call, auto& device) {
