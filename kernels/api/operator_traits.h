@@ -51,6 +51,9 @@ struct PickedAxis {
   bool from_all = false;
 };
 
+// What frameworks have settings for that let a device round the float32 operands of products.
+enum class OperandSetting : std::uint8_t { products, convolutions, recurrences };
+
 // Which choice a decomposition leaves to whoever computes it (kernels/compare/freedom.h).
 enum class Freedom : std::uint8_t {
   none,
@@ -164,8 +167,8 @@ struct OperatorTraits {
   bool selects_by_mask = false;
   // The dtype that argument tensors of another dtype are converted to, generated and read from files.
   std::optional<DTypeChange> converts = std::nullopt;
-  // A convolution, for whose operands devices have a setting of their own.
-  bool convolves = false;
+  // The setting of a device that lets it round the float32 operands.
+  OperandSetting operand_setting = OperandSetting::products;
   // The bare API name of this operator under which the pre-check takes it for one that runs in HF32: its float32 inputs
   // are rounded to HF32 (6.6), and its benchmark stays in float32 (6.7). Empty: none.
   std::string_view hf32_as = {};

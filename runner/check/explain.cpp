@@ -70,7 +70,7 @@ Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Eva
       variations_(op, call, bench, benchmark_options),
       rounds_once_(op.traits().rounds_once && floating_arguments(call) <= 2),
       arithmetic_(arithmetic),
-      operands_(op.traits().convolves ? arithmetic.operands.convolutions : arithmetic.operands.products),
+      operands_(arithmetic.operands.of(op.traits().operand_setting)),
       complex_arguments_(!op.traits().copies_only && has_complex_argument(call)) {}
 
 Tensor Explainer::spread_of_terms(const Comparison& comparison, std::size_t row, const Select& select,
@@ -396,7 +396,7 @@ void Explainer::explain_row(Comparison& comparison, std::size_t place, const Sum
                    " elements a step lies within rounding: what is on its other side is right, too.\n";
   }
   if (row.rounding_only && judged.operands != OperandRounding::none) {
-    row.message += operands_text(judged.operands, judged.fit);
+    row.message += operands_text(judged.operands, arithmetic_.settings_are_known, judged.fit);
     return;
   }
   if (row.rounding_only) {

@@ -46,11 +46,12 @@ std::string stored_text(DType dtype, const RoundingFit& fit) {
          number(fit.max_share) + " of their error bound.\n";
 }
 
-std::string operands_text(OperandRounding rounding, const RoundingFit& fit) {
+std::string operands_text(OperandRounding rounding, bool by_settings, const RoundingFit& fit) {
+  const std::string what = by_settings ? "the device's settings let it round float32 operands to "
+                                       : "frameworks let a device round these float32 operands by default, to ";
   const std::string format = rounding == OperandRounding::hf32 ? "HF32" : "TF32";
-  return "Explained by rounding: the device's settings let it round float32 operands to " + format + " (" +
-         std::to_string(fraction_bits(rounding)) + " fraction bits); at most " + number(fit.max_share) +
-         " of what that changes.\n";
+  return "Explained by rounding: " + what + format + " (" + std::to_string(fraction_bits(rounding)) +
+         " fraction bits); at most " + number(fit.max_share) + " of what that changes.\n";
 }
 
 std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit) {

@@ -16,8 +16,8 @@ std::string explained_text(DType dtype, const SumModel& model, const RoundingFit
 // Because intermediate results are stored in that dtype.
 std::string stored_text(DType dtype, const RoundingFit& fit);
 
-// Because operands are rounded so.
-std::string operands_text(OperandRounding rounding, const RoundingFit& fit);
+// Because operands are rounded so, by the device's settings or by those that frameworks have by default.
+std::string operands_text(OperandRounding rounding, bool by_settings, const RoundingFit& fit);
 
 // Because what is named ("partial sums") is rounded to that half type.
 std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit);

@@ -69,11 +69,32 @@ enum class HalfRounding : std::uint8_t {
   every_step,       // every addition, and every step of a formula: a framework's on a processor
 };
 
+// What a device may round float32 operands to.
+struct OperandSettings {
+  OperandRounding products = OperandRounding::none;
+  OperandRounding convolutions = OperandRounding::none;
+  OperandRounding recurrences = OperandRounding::none;
+  bool operator==(const OperandSettings&) const = default;
+
+  OperandRounding of(OperandSetting setting) const {
+    switch (setting) {
+      case OperandSetting::convolutions:
+        return convolutions;
+      case OperandSetting::recurrences:
+        return recurrences;
+      case OperandSetting::products:
+        break;
+    }
+    return products;
+  }
+};
+
 // What a sound device may do beside computing in float32 and rounding once.
 struct DeviceArithmetic {
   HalfRounding half_rounding = HalfRounding::nothing;
-  // What the device's settings let it round float32 operands to.
-  Operands operands = {};
+  OperandSettings operands = {};
+  // Whether these are the device's settings; else they are what frameworks have by default.
+  bool settings_are_known = true;
 };
 
 class Device {

@@ -279,6 +279,9 @@ TEST_F(MindSporeBackend, DevicesAreListedAndChecked) {
   EXPECT_EQ(backends["mindspore:npu"]["devices"].size(), 2U);
   EXPECT_EQ(backends["mindspore:npu"]["devices"][1]["name"], "fake Ascend 1");
   EXPECT_EQ(backends["mindspore:npu"]["versions"]["mindspore"], "2.7.0.fake");
+  // What is not set, and what MindSpore does not tell, is as CANN has it.
+  EXPECT_EQ(backends["mindspore:npu"]["settings"]["conv.allow_hf32"], "true");
+  EXPECT_EQ(backends["mindspore:npu"]["settings"]["matmul.allow_hf32"], "false");
   EXPECT_THAT(backends["mindspore:cuda"]["problem"].dump(), HasSubstr("finds no device of its kind GPU"));
   EXPECT_EQ(backends["mindspore:cpu"]["devices"].size(), 1U);
 

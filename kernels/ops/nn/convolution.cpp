@@ -301,22 +301,24 @@ OP("conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any p
    "groups=1)",
    [](const Bound& args) { return convolve(args, 1); });
 NAMES("conv1d", "Functional: conv1d; Torch: conv1d");
-TRAITS("conv1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true, .hf32_as = "conv1d",
-       .rounds_once = true, .multiply_adds = convolution_work);
+TRAITS("conv1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients,
+       .operand_setting = OperandSetting::convolutions, .hf32_as = "conv1d", .rounds_once = true,
+       .multiply_adds = convolution_work);
 PRODUCT_AXES("conv1d", axes_of_forward_convolution);
 OP("conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 2); });
 NAMES("conv2d", "Functional: conv2d; Torch: conv2d; NPU: npu_conv2d; Mint: conv2d");
-TRAITS("conv2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true, .hf32_as = "conv2d",
-       .rounds_once = true, .multiply_adds = convolution_work);
+TRAITS("conv2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients,
+       .operand_setting = OperandSetting::convolutions, .hf32_as = "conv2d", .rounds_once = true,
+       .multiply_adds = convolution_work);
 PRODUCT_AXES("conv2d", axes_of_forward_convolution);
 OP("conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 3); });
 NAMES("conv3d", "Functional: conv3d; Torch: conv3d; NPU: npu_conv3d");
-TRAITS("conv3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true, .rounds_once = true,
-       .multiply_adds = convolution_work);
+TRAITS("conv3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients,
+       .operand_setting = OperandSetting::convolutions, .rounds_once = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("conv3d", axes_of_forward_convolution);
 
 // A transposed convolution is computed as the gradient of a convolution, which cuDNN adds up in any order.
@@ -324,8 +326,9 @@ OP("conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] strid
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 1); });
 NAMES("conv_transpose1d", "Functional: conv_transpose1d; Torch: conv_transpose1d");
-TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .varies = Varies::results, .convolves = true,
-       .rounds_once = true, .multiply_adds = transposed_convolution_work);
+TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .varies = Varies::results,
+       .operand_setting = OperandSetting::convolutions, .rounds_once = true,
+       .multiply_adds = transposed_convolution_work);
 PRODUCT_AXES("conv_transpose1d", axes_of_transposed_convolution);
 OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
@@ -333,21 +336,23 @@ OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] strid
 NAMES(
     "conv_transpose2d",
     "Functional: conv_transpose2d; Torch: conv_transpose2d; Mint: conv_transpose2d; MintFunctional: conv_transpose2d");
-TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .varies = Varies::results, .convolves = true,
-       .rounds_once = true, .multiply_adds = transposed_convolution_work);
+TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .varies = Varies::results,
+       .operand_setting = OperandSetting::convolutions, .rounds_once = true,
+       .multiply_adds = transposed_convolution_work);
 PRODUCT_AXES("conv_transpose2d", axes_of_transposed_convolution);
 OP("conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 3); });
 NAMES("conv_transpose3d", "Functional: conv_transpose3d; Torch: conv_transpose3d");
-TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .varies = Varies::results, .convolves = true,
-       .rounds_once = true, .multiply_adds = transposed_convolution_work);
+TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .varies = Varies::results,
+       .operand_setting = OperandSetting::convolutions, .rounds_once = true,
+       .multiply_adds = transposed_convolution_work);
 PRODUCT_AXES("conv_transpose3d", axes_of_transposed_convolution);
 OP("npu_conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, "
    "int[] dilation, int groups)",
    [](const Bound& args) { return convolve_transposed(args, 2); });
 NAMES("npu_conv_transpose2d", "NPU: npu_conv_transpose2d");
-TRAITS("npu_conv_transpose2d", .varies = Varies::results, .convolves = true);
+TRAITS("npu_conv_transpose2d", .varies = Varies::results, .operand_setting = OperandSetting::convolutions);
 PRODUCT_AXES("npu_conv_transpose2d", axes_of_transposed_convolution);
 
 OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
@@ -360,7 +365,8 @@ OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] p
    });
 NAMES("convolution", "Torch: convolution _convolution; Aten: convolution");
 TRAITS(
-    "convolution", .varies = Varies::results, .convolves = true, .multiply_adds = [](const List& args) {
+    "convolution", .varies = Varies::results, .operand_setting = OperandSetting::convolutions,
+    .multiply_adds = [](const List& args) {
       const bool* transposed = args.size() > 6 ? args[6].get<bool>() : nullptr;
       return transposed != nullptr && *transposed ? transposed_convolution_work(args) : convolution_work(args);
     });

@@ -17,6 +17,7 @@ struct Setting {
   std::string_view kind;
   Names products;
   Names convolutions;
+  Names recurrences;
   std::string_view lowest;  // the precision that lets it round
   OperandRounding rounding;
 };
@@ -26,14 +27,16 @@ constexpr std::array settings_of_kinds{
     Setting{"cuda",
             {"cuda.matmul.allow_tf32", "cuda.matmul.fp32_precision"},
             {"cudnn.allow_tf32", "cudnn.conv.fp32_precision"},
+            {"cudnn.allow_tf32", "cudnn.rnn.fp32_precision"},
             "tf32",
             OperandRounding::truncated_tf32},
-    Setting{"npu", {"matmul.allow_hf32"}, {"conv.allow_hf32"}, {}, OperandRounding::hf32},
+    Setting{"npu", {"matmul.allow_hf32"}, {"conv.allow_hf32"}, {"matmul.allow_hf32"}, {}, OperandRounding::hf32},
 };
 
 }  // namespace
 
-Operands operands_by_settings(std::string_view kind, const std::vector<std::pair<std::string, std::string>>& settings) {
+OperandSettings operands_by_settings(std::string_view kind,
+                                     const std::vector<std::pair<std::string, std::string>>& settings) {
   const auto value = [&](std::string_view name) -> std::string_view {
     const auto found = std::ranges::find(settings, name, &std::pair<std::string, std::string>::first);
     return found == settings.end() ? std::string_view{} : std::string_view(found->second);
@@ -46,7 +49,9 @@ Operands operands_by_settings(std::string_view kind, const std::vector<std::pair
     const bool is_low = !names.precision.empty() && value(names.precision) == known->lowest;
     return (value(names.flag) == "true" || is_low) && !forbidden ? known->rounding : OperandRounding::none;
   };
-  return {.products = rounding(known->products), .convolutions = rounding(known->convolutions)};
+  return {.products = rounding(known->products),
+          .convolutions = rounding(known->convolutions),
+          .recurrences = rounding(known->recurrences)};
 }
 
 }  // namespace msrun

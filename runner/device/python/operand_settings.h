@@ -6,12 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/tensor/arithmetic.h"
+#include "runner/device/device.h"
 
 namespace msrun {
 
 // kind is that of the device ("cuda"), the settings are those of its worker's hello. Settings that are not there let it
 // do nothing. On a GPU operands may be cut as well as rounded to TF32; the wider of the two is returned.
-Operands operands_by_settings(std::string_view kind, const std::vector<std::pair<std::string, std::string>>& settings);
+OperandSettings operands_by_settings(std::string_view kind,
+                                     const std::vector<std::pair<std::string, std::string>>& settings);
 
 }  // namespace msrun

@@ -224,7 +224,7 @@ class PythonDevice final : public Device {
   }
 
   WorkerOptions options_;
-  Operands operands_;
+  OperandSettings operands_;
   DeviceSeat seat_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::mutex mutex_;

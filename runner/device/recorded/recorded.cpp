@@ -70,7 +70,13 @@ std::string doubt(const DeviceCall& device_call, RecordedGradients kind, bool am
 class RecordedDevice final : public Device {
  public:
   // The recording does not say what made it.
-  DeviceArithmetic arithmetic() const override { return {.half_rounding = HalfRounding::every_step}; }
+  // What GPUs round to by default is coarser than what NPUs do.
+  DeviceArithmetic arithmetic() const override {
+    return {
+        .half_rounding = HalfRounding::every_step,
+        .operands = {.convolutions = OperandRounding::truncated_tf32, .recurrences = OperandRounding::truncated_tf32},
+        .settings_are_known = false};
+  }
 
   DeviceResult run(const DeviceCall& device_call) override {
     const MaterialisedCall& call = device_call.materialised;

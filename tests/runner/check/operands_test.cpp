@@ -5,11 +5,13 @@
 #include <cmath>
 #include <string>
 
+#include "runner/device/recorded/recorded.h"
 #include "tests/runner/check/support.h"
 
 namespace msrun::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -21,7 +23,7 @@ ApiCall convolution() { return call_of("Functional.conv3d.0", {{2, 8, 6, 6, 6}, 
 
 ApiCall product() { return call_of("Torch.matmul.0", {{24, 96}, {96, 32}}, {24, 32}); }
 
-ApiResult check_on(const ApiCall& call, Operands computed, Operands allowed,
+ApiResult check_on(const ApiCall& call, Operands computed, OperandSettings allowed,
                    const ComputingDevice::Change& change = {}) {
   EvaluationOptions how;
   how.arithmetic.operands = computed;
@@ -43,12 +45,15 @@ std::vector<bool> beyond(const ApiResult& result) {
 }
 
 Operands both(OperandRounding rounding) { return {.products = rounding, .convolutions = rounding}; }
+OperandSettings all(OperandRounding rounding) {
+  return {.products = rounding, .convolutions = rounding, .recurrences = rounding};
+}
 
 class AllowedRounding : public ::testing::TestWithParam<OperandRounding> {};
 
 TEST_P(AllowedRounding, IsExplainedInBothDirections) {
   for (const ApiCall& call : {convolution(), product()}) {
-    const ApiResult result = check_on(call, both(GetParam()), both(GetParam()));
+    const ApiResult result = check_on(call, both(GetParam()), all(GetParam()));
     ASSERT_GE(rows_of(result).size(), 3U);
     EXPECT_THAT(beyond(result), Each(false)) << call.name;
     for (const DetailsRow& row : rows_of(result)) {
@@ -88,7 +93,7 @@ TEST_P(AllowedRounding, ExplainsNoFaults) {
     for (const ComputingDevice::Change& change :
          {ComputingDevice::Change(one_off), ComputingDevice::Change(one_a_little_off),
           ComputingDevice::Change(scaled(1.02)), ComputingDevice::Change(scaled(1.003))}) {
-      const ApiResult result = check_on(call, both(GetParam()), both(GetParam()), change);
+      const ApiResult result = check_on(call, both(GetParam()), all(GetParam()), change);
       EXPECT_TRUE(result.forward_rows.front().beyond_rounding) << call.name;
       EXPECT_TRUE(result.backward_rows.at(1).beyond_rounding) << call.name;
       EXPECT_FALSE(result.backward_rows.at(0).beyond_rounding) << call.name;
@@ -112,22 +117,48 @@ TEST(Operands, ThatNoSettingAllowsToBeRoundedAreNamed) {
   EXPECT_THAT(beyond(check_on(convolution(), cut, {.products = OperandRounding::truncated_tf32})), Each(true));
 }
 
+// Libraries for recurrent networks have a setting of their own.
+TEST(Operands, OfRecurrencesAreRoundedByTheirSetting) {
+  ApiCall call = call_of("VF.gru.0", {{12, 6, 16}, {1, 6, 24}}, {12, 6, 24});
+  const ApiCall weights = call_of("", {{72, 16}, {72, 24}, {72}, {72}}, {}, DType::float32, -1, 1);
+  for (const Value& value :
+       {Value(weights.args), Value(true), Value(std::int64_t{1}), Value(0.0), Value(false), Value(false), Value(false)})
+    call.args.push_back(value);
+  call.has_backward = false;
+  const Operands cut = both(OperandRounding::truncated_tf32);
+  EXPECT_THAT(beyond(check_on(call, cut, {.recurrences = OperandRounding::truncated_tf32})), Each(false));
+  EXPECT_THAT(beyond(check_on(call, cut, {.products = OperandRounding::truncated_tf32})), Contains(true));
+}
+
+// A recording does not tell the settings of the device that made it.
+TEST(Operands, OfUnknownSettingsAreRoundedAsByDefault) {
+  EvaluationOptions how;
+  how.arithmetic.operands = both(OperandRounding::truncated_tf32);
+  ComputingDevice device({}, how);
+  device.says = make_recorded_device()->arithmetic();
+  const ApiResult result = check_api(convolution(), 0, device, 0, {});
+  EXPECT_THAT(beyond(result), Each(false));
+  EXPECT_THAT(result.forward_rows.front().message,
+              HasSubstr("frameworks let a device round these float32 operands by default, to TF32"));
+  EXPECT_THAT(beyond(check_api(product(), 0, device, 0, {})), Contains(true));
+}
+
 // A gradient of a bias is a sum without products.
 TEST(Operands, OfNoProductsAreNotRounded) {
   ApiCall call = call_of("Functional.conv2d.0", {{2, 4, 8, 8}, {6, 4, 3, 3}, {6}}, {2, 6, 6, 6});
   const Operands tf32 = both(OperandRounding::tf32);
-  EXPECT_THAT(beyond(check_on(call, tf32, tf32)), Each(false));
-  const ApiResult result =
-      check_on(call, tf32, tf32, [](DeviceResult& found, int) { scale(found.gradients[2], 1 + 0x1p-11); });
+  EXPECT_THAT(beyond(check_on(call, tf32, all(OperandRounding::tf32))), Each(false));
+  const ApiResult result = check_on(call, tf32, all(OperandRounding::tf32),
+                                    [](DeviceResult& found, int) { scale(found.gradients[2], 1 + 0x1p-11); });
   EXPECT_THAT(result.backward_rows.at(2).message, Not(HasSubstr(let)));
   EXPECT_TRUE(result.backward_rows.at(2).beyond_rounding);
 }
 
 // The values of a product in which most terms cancel have large terms behind them.
 TEST(Operands, AreMeasuredByTheTermsBehindAnElement) {
-  const Operands tf32 = both(OperandRounding::truncated_tf32);
   ApiCall call = call_of("Torch.matmul.0", {{64, 2}, {2, 64}}, {64, 64});
-  EXPECT_THAT(beyond(check_on(call, tf32, tf32)), Each(false));
+  EXPECT_THAT(beyond(check_on(call, both(OperandRounding::truncated_tf32), all(OperandRounding::truncated_tf32))),
+              Each(false));
 }
 
 }  // namespace

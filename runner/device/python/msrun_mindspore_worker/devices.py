@@ -72,6 +72,19 @@ class Cpu(Device):
 
 
 class Accelerator(Device):
+    # What lets the device round float32 operands: the name that the supervisor knows, MindSpore's, and what holds where
+    # MindSpore leaves it to the device or does not tell.
+    operand_settings = ()
+
+    def settings(self):
+        settings = super().settings()
+        for name, parameter, usual in self.operand_settings:
+            value = ""
+            with contextlib.suppress(Exception):  # of this version
+                value = mindspore.get_context(parameter)
+            settings[name] = usual if value == "" else value in (True, "1")
+        return settings
+
     def synchronize(self):
         # With launches that are not waited for, an error appears here at the latest.
         mindspore.hal.synchronize()
@@ -101,10 +114,14 @@ class Accelerator(Device):
 
 class Gpu(Accelerator):
     target = "GPU"
+    operand_settings = (("cudnn.allow_tf32", "conv_allow_tf32", True),
+                        ("cuda.matmul.allow_tf32", "matmul_allow_tf32", False))
 
 
 class Npu(Accelerator):
     target = "Ascend"
+    operand_settings = (("conv.allow_hf32", "conv_allow_hf32", True),
+                        ("matmul.allow_hf32", "matmul_allow_hf32", False))
 
 
 # What is imported beside MindSpore.

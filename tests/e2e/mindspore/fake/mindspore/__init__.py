@@ -87,7 +87,7 @@ def set_context(mode=None):
 
 
 def get_context(name):
-    return {"deterministic": "OFF"}[name]
+    return {"deterministic": "OFF", "conv_allow_hf32": os.environ.get("FAKE_MINDSPORE_CONV_HF32", "")}[name]
 
 
 def set_device(target, index):
