@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "kernels/compare/lost_slices.h"
 #include "kernels/compare/rounding_terms.h"
 #include "kernels/compare/typical.h"
 #include "kernels/tensor/convert.h"
@@ -136,7 +137,7 @@ struct Allowance {
   // the device, or NaN where both infinities meet. Which of them depends on the order of the terms.
   bool may_overflow(const Element& e) const {
     if (std::isnan(e.lost) ? std::isnan(e.device) : std::isinf(e.lost) && e.device == e.lost) return true;
-    if (unbounded) return !std::isfinite(e.device) || !std::isfinite(e.bench) || std::abs(e.rounded) > largest;
+    if (unbounded && (!std::isfinite(e.bench) || !std::isfinite(e.lost) || std::abs(e.rounded) > largest)) return true;
     if (!adds_terms || !std::isfinite(e.bench) || std::isfinite(e.device)) return false;
     const double sizes = reach * e.spread;
     if (std::isnan(e.device)) return (sizes - std::abs(e.bench)) / 2 > end_of_sums;
@@ -253,6 +254,7 @@ void add_difference(RoundingFit& fit, const Allowance& allowance, const Element&
   }
   fit.max_ulps = std::max(fit.max_ulps, difference / unit);
   if (explained > 0) fit.max_share = std::max(fit.max_share, difference / explained);
+  if (difference > std::abs(e.bench) / 2) ++fit.half_off;
   if (difference > explained) {
     ++fit.beyond;
     mark(fit.is_beyond);
@@ -261,6 +263,20 @@ void add_difference(RoundingFit& fit, const Allowance& allowance, const Element&
     ++fit.misrounded;
     mark(fit.is_misrounded);
   }
+}
+
+// Whether the typical magnitude of the result alone stands for the terms behind its elements. Where they cannot be
+// measured (slack) there is no more to be had.
+bool guesses_terms(const SumModel& model) {
+  const bool is_measured = model.spread.defined() || model.noise.defined() || model.with_stored.defined();
+  return model.longest > 1 && !model.exact && !is_measured && model.slack == 1 && model.of_operands == 0;
+}
+
+void refuse_lost_slices(RoundingFit& fit, const Tensor& bench, const Tensor& device) {
+  std::vector<bool> lost = lost_slices(bench, device);
+  fit.beyond = std::ranges::count(lost, true);
+  fit.is_beyond = std::move(lost);
+  fit.shares_beyond.assign(static_cast<std::size_t>(fit.beyond), 1);
 }
 
 constexpr std::int64_t fitted_at_once = 1024;
@@ -414,6 +430,8 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
       add_difference(fit, blocks->allowance(), blocks->element(k), first + static_cast<std::int64_t>(k), count);
     if (until == FitUntil::first_beyond && !fit.explained()) break;
   }
+  if (fit.explained() && fit.half_off >= fewest_of_a_slice && guesses_terms(model))
+    refuse_lost_slices(fit, exact, actual);
   return fit;
 }
 

@@ -41,8 +41,9 @@ struct SumModel {
   Tensor lost;
   // The result holds inputs as they are: nothing may be rounded at all.
   bool exact = false;
-  // The inputs reach to the ends of their dtypes, or beyond, for want of a recorded range: whatever is not finite on
-  // either side may be so, which depends on the order of operations.
+  // The inputs reach to the ends of their dtypes, or beyond, for want of a recorded range: where the benchmark is not
+  // finite in the dtype of the device, or the call in its own dtypes (lost), anything may stand, which depends on the
+  // order of operations.
   bool unbounded = false;
   // The result is rounded once, to nearest (RoundingFit::misrounded).
   bool nearest = false;
@@ -67,6 +68,7 @@ struct RoundingFit {
   // truncation does this to half of all elements, sums in a narrow accumulator to as many as their errors reach.
   std::int64_t misrounded = 0;
   std::vector<bool> is_misrounded;  // row-major; empty if there is none
+  std::int64_t half_off = 0;        // elements that are off by more than half of their size
 
   bool explained() const { return beyond == 0; }
 };
@@ -81,6 +83,7 @@ bool is_acceptable(const RoundingFit& fit, std::int64_t count);
 // tells as well whether rounding explains them all, and, if it does, everything else.
 enum class FitUntil : std::uint8_t { end, first_beyond };
 
+// Of a model that guesses the terms behind elements no slice is explained of which nothing is left (lost_slices.h).
 // bench and device have equal shapes and are floating; ULPs are those of the device's dtype. NaN on both sides, and
 // infinity of one sign, are no difference; neither is the largest finite number for a benchmark beyond it.
 RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model,

@@ -13,10 +13,10 @@ namespace msrun {
 bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t longest);
 
 // Every element is the nearest number to a value that differs from the benchmark by no more than a sum of so many terms
-// does that are each as large as the benchmark typically is.
+// does that are each as large as the benchmark typically is, and of no slice is nothing left (lost_slices.h).
 bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest);
 
-// Every element is that of the benchmark.
+// Every element is that of the benchmark, NaN where that is NaN.
 bool surely_equal(const Tensor& bench, const Tensor& device);
 
 }  // namespace msrun

@@ -289,6 +289,9 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   judged.model.nearest = rounds_once_ && !complex_arguments_;
   judged.model.adds_terms = op_.traits().rounds_once;
   judged.model.unbounded = call_.unbounded && leaves_range(comparison, row, select);
+  if (judged.model.unbounded) {
+    if (const auto sound = computed_with({}, comparison, row, select)) mark_lost(bench, *sound, judged.model.lost);
+  }
   judged.model.exact = sums.longest <= 1 && !complex_arguments_ &&
                        (op_.traits().copies_only || select_standard(call_.parts.api, device.dtype(), false,
                                                                     Policy::per_api) == Standard::binary_consistency);

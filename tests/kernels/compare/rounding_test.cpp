@@ -226,8 +226,54 @@ TEST(Rounding, ScreensLetNothingPassThatIsNotExplained) {
   EXPECT_FALSE(surely_rounding(of(DType::float64, {1, 1}), nan, 1));
   EXPECT_FALSE(surely_rounding(of(DType::float64, {nan_value, 1}), of(DType::float32, {1, 1}), 1));
   EXPECT_FALSE(surely_rounding(of(DType::float64, {1, 1}), of(DType::float32, {infinity, 1}), 1));
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    EXPECT_FALSE(surely_rounding(of(DType::float32, {infinity, 1}), of(dtype, {5, 1}), 4));
+    EXPECT_FALSE(surely_rounding(of(DType::float32, {infinity, 1}), of(dtype, {-infinity, 1}), 4));
+  }
   EXPECT_TRUE(surely_equal(of(DType::float64, {0.5, 1}), of(DType::float32, {0.5, 1})));
+  EXPECT_TRUE(surely_equal(of(DType::float64, {nan_value, 1}), of(DType::float32, {nan_value, 1})));
+  EXPECT_FALSE(surely_equal(of(DType::float64, {nan_value, 1}), of(DType::float32, {1, 1})));
+  EXPECT_FALSE(surely_equal(of(DType::float64, {0.5, 1}), of(DType::float32, {nan_value, 1})));
   EXPECT_FALSE(surely_equal(of(DType::float64, {0.5, 1}), of(DType::float32, {0.5, 1 + 0x1p-23})));
+}
+
+// Rows and columns that are small beside the others, by which what sums may err by is guessed.
+TEST(Rounding, ExplainsNoSliceOfWhichNothingIsLeft) {
+  constexpr std::int64_t rows = 1000;
+  constexpr std::int64_t columns = 1000;
+  constexpr std::int64_t small_row = 7;
+  constexpr std::int64_t small_column = 5;
+  std::mt19937 random(11);
+  std::normal_distribution<double> normal;
+  const auto is_small = [](std::int64_t k) { return k / columns == small_row || k % columns == small_column; };
+  std::vector<double> values(rows * columns);
+  for (std::int64_t k = 0; k < std::ssize(values); ++k)
+    values[static_cast<std::size_t>(k)] = normal(random) * (is_small(k) ? 1e-5 : 1);
+  const Tensor bench = of(DType::float64, values);
+  SumModel model;
+  model.longest = 4096;
+  const auto explained = [&](const auto& change) {
+    std::vector<double> device = values;
+    for (std::int64_t k = 0; k < std::ssize(values); ++k)
+      device[static_cast<std::size_t>(k)] = change(k, values[static_cast<std::size_t>(k)]);
+    const auto shaped = [&](const Tensor& tensor) { return tensor.reshape(Dims{rows / 10, 10, columns}); };
+    const Tensor found = shaped(of(DType::float32, device));
+    const bool by_screen = surely_rounding_of_sums(shaped(bench), found, model.longest);
+    EXPECT_EQ(fit_rounding(shaped(bench), found, model).explained(), by_screen);
+    return by_screen;
+  };
+  EXPECT_TRUE(explained([](std::int64_t, double value) { return value; }));
+  EXPECT_TRUE(explained([](std::int64_t k, double value) { return value + (k % 3 == 0 ? 2e-6 : -1e-6); }));
+  EXPECT_FALSE(explained([](std::int64_t k, double value) { return k / columns == small_row ? -value : value; }));
+  EXPECT_FALSE(explained([](std::int64_t k, double value) { return k % columns == small_column ? 0 : value; }));
+  // Elements here and there may be what is left of large terms.
+  EXPECT_TRUE(
+      explained([](std::int64_t k, double value) { return k % columns == k / columns ? value + 2e-6 : value; }));
+  // Nothing is guessed of terms that are known.
+  std::vector<double> shrunk = values;
+  for (std::int64_t k = 0; k < columns; ++k) shrunk[static_cast<std::size_t>(small_row * columns + k)] *= 0.4;
+  model.spread = Tensor::full(DType::float64, bench.shape(), 1);
+  EXPECT_TRUE(fit_rounding(bench, of(DType::float32, shrunk), model).explained());
 }
 
 TEST(Rounding, TheOtherNeighbourIsNoRoundingToNearest) {

@@ -310,6 +310,16 @@ TEST(Judge, SumsOfOnesAreExact) {
   })));
 }
 
+TEST(Judge, CopiesAreExactBesideNan) {
+  std::vector<double> values = random_values(64, -1, 1);
+  values[7] = nan_value;
+  const ApiCall call = call_of("Torch.clone.0", {tensor(DType::float32, values)});
+  EXPECT_FALSE(is_suspicious(checked(call)));
+  EXPECT_TRUE(is_suspicious(checked(call, [](const Tensor& from) {
+    return changed_elements(from, [](double value, std::int64_t i) { return i == 3 ? value * (1 + 0x1p-23) : value; });
+  })));
+}
+
 TEST(Judge, InfinitiesOfTheBenchmarkExcuseNothing) {
   const ApiCall call = call_of("Torch.reciprocal.0", {tensor(DType::float32, {0, 1, 2, 4, 8, 16, 32, 64, 3, 5})});
   EXPECT_FALSE(is_suspicious(checked(call)));

@@ -101,6 +101,13 @@ TEST(SoundDevices, MayOverflowWhereAnInfiniteExtremumWasRecorded) {
   EXPECT_FALSE(is_suspicious(sound)) << described(sound);
   EXPECT_EQ(sound.forward_rows.front().trust.mistrust, Mistrust::overflow) << described(sound);
   EXPECT_NE(described(sound).find("not finite because an infinite extremum was recorded"), std::string::npos);
+  // Only the elements that a mask leads out of the range are lost.
+  ApiCall masked = forward_of("Torch.add.0", {{4, 64}, {4, 64}}, {4, 64});
+  masked.args[1] = call_of("", {{4, 64}}, {}).args.front();
+  expect_sound(masked, {});
+  expect_fault(masked, [=](DeviceResult& result, int) {
+    set_elements(result.output, [=](double, std::int64_t) { return nan_value; });
+  });
   // What comes out is small whatever goes in, or is what goes in.
   for (const char* name : {"Functional.selu.0", "Torch.sigmoid.0", "Torch.clone.0"})
     expect_fault(forward_of(name, {{12}}, {12}), with(nan_value));
