@@ -229,6 +229,8 @@ class Check {
   // Whether a part of the benchmark was enough. Its result is that of the call then.
   bool is_settled_by_sample(const Operator& op, const MaterialisedCall& call, const DeviceResult& device) {
     if (!options_.sampled_work) return false;
+    // What is odd about dtypes is found beside the whole benchmark.
+    if (knows_dtypes(call, has_float8_input(call)) && !has_plain_dtypes(call, device)) return false;
     std::optional<SampledResult> sampled;
     {
       const Stopwatch watch(result_.times.benchmark);
@@ -249,6 +251,11 @@ class Check {
     result_ = std::move(settled);
     shares_by_chance_ = true;
     return true;
+  }
+
+  // Whether the dtypes of results are judged. A recording has what the device has that was recorded.
+  bool knows_dtypes(const MaterialisedCall& call, bool float8) const {
+    return options_.dialect->knows_result_dtypes() && !call.recorded && !float8 && !options_.compare.compat_msprobe;
   }
 
   DeviceResult run_device(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output) {
@@ -324,10 +331,7 @@ class Check {
     explain(explainer, forward, bench.output_sums, [&](const Evaluation& evaluation) {
       return leaves({compared_output(choice.applied(evaluation), *traits_)});
     });
-    // A recording has what the device has that was recorded.
-    const bool knows_dtypes =
-        options_.dialect->knows_result_dtypes() && !call.recorded && !float8 && !options_.compare.compat_msprobe;
-    if (knows_dtypes) judge_output_dtypes(op, call, forward);
+    if (knows_dtypes(call, float8)) judge_output_dtypes(op, call, forward);
     result_.forward = forward.status;
     result_.mistrust = mistrust_in(forward);
     bool forward_by_chance = forward.is_chance();
@@ -340,9 +344,11 @@ class Check {
                            const Explainer::Select& select) { explain(of, comparison, sums, select); });
     result_.backward = gradients.status;
     result_.backward_rows = std::move(gradients.rows);
-    if (knows_dtypes) judge_gradient_dtypes(call, *options_.dialect, device.gradients, result_.backward_rows);
+    if (knows_dtypes(call, float8))
+      judge_gradient_dtypes(call, *options_.dialect, device.gradients, result_.backward_rows);
     if (traits_->random_zeros && !options_.compare.compat_msprobe) {
-      const auto [output_is_sound, gradients_are_sound] = judge_dropout(op, call, benchmark, device, knows_dtypes);
+      const auto [output_is_sound, gradients_are_sound] =
+          judge_dropout(op, call, benchmark, device, knows_dtypes(call, float8));
       forward_by_chance = forward_by_chance || output_is_sound;
       gradients.shares_by_chance = gradients.shares_by_chance || gradients_are_sound;
     }

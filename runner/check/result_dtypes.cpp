@@ -10,6 +10,7 @@
 #include "kernels/tensor/memory.h"
 #include "runner/check/checksums.h"
 #include "runner/check/row_lines.h"
+#include "runner/device/device.h"
 
 namespace msrun {
 namespace {
@@ -30,6 +31,21 @@ std::set<DType> floating_dtypes(const MaterialisedCall& call) {
   std::erase_if(found, [](DType dtype) { return !is_floating(dtype); });
   return found;
 }
+
+// What dtype a floating output of a call has as a rule.
+class PlainDTypes {
+ public:
+  explicit PlainDTypes(const MaterialisedCall& call)
+      : of_arguments_(floating_dtypes(call)), recorded_(parse_dtype(call.output_dtype)) {}
+
+  bool contains(std::size_t output, DType found) const {
+    return output == 0 && recorded_ ? found == *recorded_ : of_arguments_.contains(found);
+  }
+
+ private:
+  std::set<DType> of_arguments_;
+  std::optional<DType> recorded_;
+};
 
 // The tensors of the outputs that are compared, evaluated in the call's own dtypes; empty if there is no memory for it.
 List own_outputs(const Operator& op, MaterialisedCall call) {
@@ -62,11 +78,9 @@ bool computed_in_float32(const MaterialisedCall& call) {
 }
 
 void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Comparison& forward) {
-  const std::set<DType> plain = floating_dtypes(call);
-  const std::optional<DType> recorded = parse_dtype(call.output_dtype);
+  const PlainDTypes plain(call);
   const auto is_plain = [&](std::size_t output, DType found, DType bench) {
-    if (!is_floating(found)) return found == bench;
-    return output == 0 && recorded ? found == *recorded : plain.contains(found);
+    return is_floating(found) ? plain.contains(output, found) : found == bench;
   };
   std::optional<List> own;
   for (std::size_t i = 0; i < forward.rows.size() && i < forward.pairs.size(); ++i) {
@@ -81,6 +95,22 @@ void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Compa
     if (expected != nullptr && expected->dtype() != found)
       mark(forward.rows[i], "the result", found, expected->dtype());
   }
+}
+
+bool has_plain_dtypes(const MaterialisedCall& call, const DeviceResult& device) {
+  const PlainDTypes plain(call);
+  const std::vector<Value> outputs = leaves({device.output});
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor* tensor = outputs[i].get<Tensor>();
+    if (tensor != nullptr && is_floating(tensor->dtype()) && !plain.contains(i, tensor->dtype())) return false;
+  }
+  std::vector<DType> arguments;
+  for_each_argument(call, [&](const Tensor& tensor) { arguments.push_back(tensor.dtype()); });
+  for (std::size_t i = 0; i < std::min(arguments.size(), device.gradients.size()); ++i) {
+    const Tensor* gradient = device.gradients[i].get<Tensor>();
+    if (gradient != nullptr && gradient->dtype() != arguments[i]) return false;
+  }
+  return true;
 }
 
 void judge_gradient_dtypes(const MaterialisedCall& call, const Dialect& dialect, const List& gradients,

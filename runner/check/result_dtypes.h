@@ -24,6 +24,10 @@ void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Compa
 void judge_gradient_dtypes(const MaterialisedCall& call, const Dialect& dialect, const List& gradients,
                            std::vector<DetailsRow>& rows);
 
+// Whether all floating results have the dtypes that are plain in this sense, and gradients those of their arguments, so
+// that nothing is to be marked. device is the device's result, of which gradients are one per tensor of the arguments.
+bool has_plain_dtypes(const MaterialisedCall& call, const DeviceResult& device);
+
 // What is said of a result, named `what`, with another dtype than it has to have.
 std::string text_of_other_dtype(const char* what, DType found, DType expected);
 

@@ -100,6 +100,17 @@ TEST(Sampled, KeywordsAndTheirOrderChangeNothing) {
   EXPECT_THAT(with_bias.backward_rows[2].message, HasSubstr("Gradient of a keyword argument"));
 }
 
+TEST(Sampled, DtypesAreThoseOfTheCall) {
+  const ApiCall call = call_of("Torch.mm.0", {{128, 96}, {96, 160}}, {128, 160}, DType::bfloat16);
+  const auto wide = [](Value& value) { value = value.get<Tensor>()->to(DType::float32); };
+  const auto output = [&](DeviceResult& result, int) { wide(result.output); };
+  const auto gradient = [&](DeviceResult& result, int) { wide(result.gradients.at(1)); };
+  EXPECT_THAT(check(call, output, {}, sampled_options()).forward_rows.front().message,
+              HasSubstr("the result has the dtype float32 in place of bfloat16"));
+  EXPECT_THAT(check(call, gradient, {}, sampled_options()).backward_rows.at(1).message,
+              HasSubstr("the gradient has the dtype float32 in place of bfloat16"));
+}
+
 TEST(Sampled, SmallOrOtherCallsAreComputedInFull) {
   CheckOptions options = sampled_options();
   options.sampled_work = 1e9;
