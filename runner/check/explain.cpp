@@ -323,8 +323,11 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   if (!variations_.is_small()) {
     Judged few_times = judged;
     judge_large(comparison, row, sums, select, judged);
-    if (judged.is_explained()) return judged;
+    const bool by_slack = judged.model.slack > 1;
+    if (judged.is_explained() && !by_slack) return judged;
     const bool is_open = !judge_few_times(comparison, row, select, few_times);
+    // What is granted for want of anything measured is worth nothing beside noise.
+    if (by_slack && few_times.model.noise.defined()) return few_times;
     // Of two that leave it open, the one that knows of noise tells better which elements are wrong.
     return is_open && few_times.fit.beyond >= judged.fit.beyond ? judged : few_times;
   }

@@ -144,6 +144,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
   const Variations::Beside narrow{{.summation = {.accumulator = accumulator}}};
   Tensor of_sums = noise_beside(narrow, comparison, row, select, samples, lost);
+  if (!of_sums.defined()) return false;
   // Devices that are known to add up so may lose whatever such sums do; of others it is a fault.
   const std::optional<Tensor> one_by_one =
       known ? computed_with(narrow.arithmetic, comparison, row, select) : std::nullopt;
