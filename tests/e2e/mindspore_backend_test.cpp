@@ -142,6 +142,17 @@ TEST_F(MindSporeBackend, LanesAndWorkersDoNotMatter) {
   EXPECT_EQ(read_file(only_file(scratch_ / "out", "accuracy_checking_details_")), one);
 }
 
+// Output and gradients are of two runs, which draw the same numbers.
+TEST_F(MindSporeBackend, DropsTheGradientsOfWhatItDrops) {
+  const std::string matrix = tensor("[64,64]");
+  const Finished finished =
+      run({forward("MintFunctional.dropout.0", matrix, matrix), backward("MintFunctional.dropout.0", matrix, matrix)},
+          {"--summary"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_EQ(results().at("MintFunctional.dropout.0")[0], "pass");
+  EXPECT_THAT(finished.out, HasSubstr(" 0  suspicious")) << results().at("MintFunctional.dropout.0")[2];
+}
+
 TEST_F(MindSporeBackend, WhatItDoesNotHaveIsSkip) {
   const std::string vector = tensor("[8]");
   ASSERT_EQ(

@@ -109,6 +109,8 @@ class ShapePairing {
   }
 
   GradientPairing result() && {
+    // So many tensors that none was paired before the steps ran out.
+    if (readings_.empty()) readings_.push_back(unpaired(slots_));
     const bool ambiguous = overflow_ || readings_.size() > 1;
     return {std::move(readings_), ambiguous};
   }

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(sys.argv.pop(1)))
 
 import torch  # noqa: E402
 
-from msrun_torch_worker import calls, devices, removed, tensors  # noqa: E402
+from msrun_torch_worker import calls, devices, forms, names, removed, tensors  # noqa: E402
 
 
 class Elsewhere:
@@ -48,6 +48,8 @@ class Places(unittest.TestCase):
         self.assertEqual(self.places("tensor_split", [self.floats], by_name), ["meta", "cpu"])
         for network in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
             self.assertEqual(self.places(network, [self.floats, self.integers, [], []]), ["meta", "cpu"])
+            # In the other form the state stands there.
+            self.assertEqual(self.places(network, [self.floats, self.floats, [], True]), ["meta", "meta"])
 
     def test_the_call_is_run_so(self):
         request = {"id": 1, "n": "Torch", "f": "tensor_split", "op": "tensor_split", "b": False, "only": None,
@@ -55,6 +57,41 @@ class Places(unittest.TestCase):
         call = calls.Call(request, self.arena, Elsewhere)
         args, kwargs = call._reader.arguments(request)
         self.assertEqual(len(torch.tensor_split(*args, **kwargs)), 3)
+
+
+class Devices(unittest.TestCase):
+    """What a call says of a device is of the one that it was recorded on."""
+
+    def test_are_the_one_that_is_tested(self):
+        device = Elsewhere.torch_device
+        args, kwargs = forms.on_device("zeros", [3, "npu:3"], {"device": 5, "dtype": None}, device)
+        self.assertEqual((args, kwargs), ([3, device], {"device": device, "dtype": None}))
+        args, kwargs = forms.on_device("arange", [5], {"device": None, "end": 3}, device)
+        self.assertEqual((args, kwargs), ([5], {"device": None, "end": 3}))
+
+    def test_are_not_part_of_a_type(self):
+        x = torch.zeros(2)
+        for text in ("torch.npu.HalfTensor", "torch.cuda.HalfTensor", "torch.HalfTensor"):
+            args, kwargs = forms.on_device("type", [x, text], {}, Elsewhere.torch_device)
+            self.assertEqual(torch.Tensor.type(*args, **kwargs).dtype, torch.float16)
+        args, _ = forms.on_device("type", [x, torch.int32], {}, Elsewhere.torch_device)
+        self.assertIs(args[1], torch.int32)
+        self.assertEqual(forms.without_device("type", "torch.cuda.FloatTensor"), "torch.FloatTensor")
+        self.assertEqual(forms.without_device("type", x.type()), "torch.FloatTensor")
+        self.assertIs(forms.without_device("type", x), x)
+
+
+class Names(unittest.TestCase):
+    """Recordings shorten torch.linalg.norm to norm."""
+
+    def test_of_what_torch_has_no_more_are_those_of_linalg(self):
+        for name in ("solve", "lstsq", "eig", "matrix_rank", "cond"):
+            self.assertIs(names.resolve("Torch", name, name), getattr(torch.linalg, name))
+
+    def test_that_are_there_twice_go_by_the_keywords(self):
+        for name, keyword in (("norm", "ord"), ("svd", "full_matrices"), ("qr", "mode")):
+            self.assertIs(names.resolve("Torch", name, name, frozenset({keyword})), getattr(torch.linalg, name))
+            self.assertIs(names.resolve("Torch", name, name, frozenset({"dim"})), getattr(torch, name))
 
 
 class Errors(unittest.TestCase):
@@ -76,6 +113,26 @@ class Errors(unittest.TestCase):
                  "64.00 KiB is allocated by PyTorch. If reserved but unallocated memory is large try something.")
         self.assertEqual(self.text(told + books), "RuntimeError: " + told)
         self.assertEqual(self.text(told), "RuntimeError: " + told)
+
+    advice = ("\nCUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below "
+              "might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1.\n"
+              "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n")
+
+    def test_advice_tells_nothing(self):
+        def status(text):
+            return calls._failures.status_of(RuntimeError("CUDA error: " + text + self.advice))
+        for text in ("invalid configuration argument", "invalid argument", "too many resources requested for launch"):
+            self.assertEqual(status(text), "failed")
+        for text in ("device-side assert triggered", "an illegal memory access was encountered",
+                     "an illegal instruction was encountered", "misaligned address", "unspecified launch failure",
+                     "hardware stack error", "invalid program counter", "unknown error"):
+            self.assertEqual(status(text), "lost")
+        self.assertEqual(status("out of memory"), "oom")
+
+    def test_libraries_want_memory_in_their_own_words(self):
+        for text in ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+                     "cuDNN error: CUDNN_STATUS_ALLOC_FAILED", "std::bad_alloc", "[Errno 12] Cannot allocate memory"):
+            self.assertEqual(calls._failures.status_of(RuntimeError(text)), "oom")
 
     def test_decides_by_all_of_it_what_went_wrong(self):
         self.assertEqual(calls._failures.status_of(RuntimeError("failed\nCUDA error: illegal memory access")), "lost")

@@ -44,7 +44,7 @@ def report(text):
 # What is known of torch's functions -----------------------------------------------------------------------------------
 
 
-from msrun_torch_worker.forms import ON_HOST, changed, of_operator, upstream_of, without_memory_format
+from msrun_torch_worker.forms import ON_HOST, changed, is_of_linalg, of_operator, upstream_of, without_memory_format
 from msrun_torch_worker.removed import FORMS
 
 
@@ -63,6 +63,8 @@ def find_api():
     if name in FORMS and namespace != "nn.functional":
         return FORMS[name]
     found = find_attribute(importlib.import_module("torch"), namespace + "." + name if namespace else name)
+    if not namespace and is_of_linalg(name, CASE["kwargs"]):
+        found = find_attribute(torch, "linalg." + name) or found
     if namespace == "Tensor" and found is None and name == "__imatmul__":
         found = torch.Tensor.__matmul__
     if namespace == "Tensor" and found is not None and not callable(found):
@@ -220,7 +222,9 @@ class Side:
             return self.device
         if not isinstance(built, Leaf):
             return built
-        copy = built.on(device or self.device, self.raised)
+        # What stays on the host are integers.
+        is_integer = not built.tensor.dtype.is_floating_point
+        copy = built.on(device if device is not None and is_integer else self.device, self.raised)
         if not built.requires_grad:
             return copy
         self.wanted.append(copy)

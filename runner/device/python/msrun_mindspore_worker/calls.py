@@ -26,6 +26,14 @@ def _replaced(value, replacements):
     return replacements.get(id(value), value)
 
 
+def _seed(seed):
+    """Of all generators: those of newer functions have a seed of their own."""
+    mindspore.set_seed(seed)
+    manual = getattr(mindspore, "manual_seed", None)
+    if callable(manual):
+        manual(seed)
+
+
 class Call:
     """What a request asks for, with what of it is known so far."""
 
@@ -39,31 +47,36 @@ class Call:
         """The reply. Throws what the call throws."""
         request = self._request
         function = names.resolve(request["n"], request["f"])
-        args, kwargs = self._reader.arguments(request)
-        wanted = [leaf for leaf in self._reader.leaves if leaf is not None]
-
-        def called_with(others):
-            return function(*_replaced(args, others), **_replaced(kwargs, others))
-
-        def forward(*inputs):
-            return called_with({id(leaf): tensor for leaf, tensor in zip(wanted, inputs)})
+        args, kwargs = tensors.Reader(self._arena, self._device).arguments(request)
 
         with _turn:
-            if request.get("seed") is not None:
-                mindspore.set_seed(request["seed"] % (1 << 32))
-            # A call that writes to its arguments is differentiated where they were before.
-            out = called_with({id(tensor): tensor.copy() for tensor in self._reader.tensors})
+            self._begin()
+            out = function(*args, **kwargs)
             reply = {"id": request["id"]}
             self._arena.begin(request["o"])
             reply["out"] = tensors.written(out, self._arena)
             if request["b"] and out is not None:
-                _failures.add_gradients(reply, lambda: self._gradients(forward, wanted, out),
+                _failures.add_gradients(reply, lambda: self._gradients(function, out),
                                         lambda gradient: tensors.written(gradient, self._arena))
             self._device.synchronize()
         return reply
 
-    def _gradients(self, forward, wanted, out):
+    def _begin(self):
+        """Before each run of the function, so that all of them draw the same numbers."""
+        if self._request.get("seed") is not None:
+            _seed(self._request["seed"] % (1 << 32))
+
+    def _gradients(self, function, out):
         """One per tensor among the arguments; None where none is asked for."""
+        # A call that writes to its arguments is differentiated where they were before. They are read once more:
+        # Tensor.copy() computes on the device, in float32 as a rule, and does not give every number back.
+        args, kwargs = self._reader.arguments(self._request)
+        wanted = [leaf for leaf in self._reader.leaves if leaf is not None]
+
+        def forward(*inputs):
+            others = {id(leaf): tensor for leaf, tensor in zip(wanted, inputs)}
+            return function(*_replaced(args, others), **_replaced(kwargs, others))
+
         several = isinstance(out, (list, tuple))
         outputs = list(out) if several else [out]
         only = self._request["only"]
@@ -77,6 +90,7 @@ class Call:
         upstream = [mindspore.ops.zeros_like(output) if gradient is None else
                     self._reader.tensor(gradient["t"], leaf=False) for output, gradient in zip(outputs, given)]
         derivative = mindspore.ops.GradOperation(get_all=True, sens_param=True)(forward)
+        self._begin()
         found = derivative(*wanted, tuple(upstream) if several else upstream[0])
         found = iter(found if isinstance(found, (list, tuple)) else (found,))
         return [None if leaf is None else next(found) for leaf in self._reader.leaves]

@@ -73,7 +73,6 @@ class Reader(values.Reader):
         super().__init__()
         self._arena = arena
         self._device = device
-        self.tensors = []  # all of them, depth first
 
     def dtype(self, name):
         return dtype_of(name)
@@ -91,7 +90,6 @@ class Reader(values.Reader):
         else:
             tensor = mindspore.Tensor(array, dtype)
         if leaf:
-            self.tensors.append(tensor)
             self.leaves.append(tensor if requires_grad else None)
         return tensor
 

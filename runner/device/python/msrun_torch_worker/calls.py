@@ -9,15 +9,19 @@ from msrun_torch_worker import forms, names, tensors
 from msrun_worker import answers
 
 _failures = answers.Failures(
+    # Those after which CUDA refuses everything else in this process, and no others.
     lost=answers.code(answers.LOST_CODES) + r"|device-side assert|illegal memory access|unspecified launch failure|"
-         r"CUDA error: (?:misaligned|illegal|uncorrectable|the launch timed out)|device (?:is )?lost",
-    out_of_memory=r"out of memory|can't allocate memory|DefaultCPUAllocator|not enough memory|" +
+         r"CUDA error: (?:an )?(?:illegal|misaligned|uncorrectable|the launch timed out|hardware stack error|"
+         r"invalid program counter|operation not supported on global|unknown error)|device (?:is )?lost",
+    out_of_memory=r"out of memory|can't allocate memory|cannot allocate memory|DefaultCPUAllocator|not enough memory|"
+                  r"(?:CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_ALLOC_FAILED|std::bad_alloc|" +
                   answers.code(answers.MEMORY_CODES),
     unsupported=r"not implemented for|not supported|unsupported|no kernel|Could not run|"
                 r"does not support|is not available|only supported|not currently implemented|"
                 r"compiled without|requires compiling|not compiled",
-    # The allocator's books, and how to set it up.
-    aside=r"Including non-PyTorch memory, this process|Of the allocated memory|If reserved (?:but unallocated )?memory")
+    # The allocator's books, and how to set it up; advice that every error of CUDA ends with, and that names another.
+    aside=r"Including non-PyTorch memory, this process|Of the allocated memory|If reserved (?:but unallocated )?memory|"
+          r"CUDA kernel errors might be asynchronously|Compile with .?TORCH_USE_CUDA_DSA")
 
 # All lanes draw from one generator.
 _generator = threading.Lock()
@@ -35,9 +39,10 @@ class Call:
     def run(self):
         """The reply. Throws what the call throws."""
         request = self._request
-        function = names.resolve(request["n"], request["f"], request.get("op", ""))
+        function = names.resolve(request["n"], request["f"], request.get("op", ""), frozenset(request["k"]))
         args, kwargs = self._reader.arguments(request)
         args, kwargs = forms.without_memory_format(request["f"], args, kwargs)
+        args, kwargs = forms.on_device(request["f"], args, kwargs, self._device.torch_device)
         out = self._forward(function, args, kwargs)
         if out is NotImplemented:
             out = forms.of_operator(request["f"], args)
@@ -45,7 +50,7 @@ class Call:
             out = forms.changed(request["f"], args, kwargs)
         reply = {"id": request["id"]}
         self._arena.begin(request["o"])
-        reply["out"] = tensors.written(out, self._arena)
+        reply["out"] = tensors.written(forms.without_device(request["f"], out), self._arena)
         if request["b"] and out is not None:
             _failures.add_gradients(reply, lambda: self._gradients(out),
                                     lambda gradient: tensors.written(gradient, self._arena))

@@ -4,7 +4,7 @@ import functools
 
 import torch
 
-from msrun_torch_worker import removed
+from msrun_torch_worker import forms, removed
 from msrun_worker.answers import Unresolved
 
 
@@ -25,7 +25,11 @@ def _attribute(root, path):
     return value
 
 
-def _torch(api, operator):
+def _torch(api, operator, keywords):
+    if forms.is_of_linalg(api, keywords):
+        found = _attribute(torch, "linalg." + api)
+        if callable(found):
+            return found
     found = _attribute(torch, api)
     # Recordings shorten torch.linalg.norm to norm; msrun knows which of two operators is meant.
     if found is None or not callable(found):
@@ -45,14 +49,14 @@ def _property(descriptor):
     return get
 
 
-def _tensor(api, operator):
+def _tensor(api, operator, keywords):
     found = _attribute(torch.Tensor, _TENSOR_FORMS.get(api, api))
     if found is not None and not callable(found) and hasattr(found, "__get__"):
         return _property(found)
     return found
 
 
-def _functional(api, operator):
+def _functional(api, operator, keywords):
     return _attribute(torch.nn.functional, api)
 
 
@@ -63,15 +67,15 @@ def _packet(library, api):
         return None
 
 
-def _aten(api, operator):
+def _aten(api, operator, keywords):
     return _packet(torch.ops.aten, api)
 
 
-def _atb(api, operator):
+def _atb(api, operator, keywords):
     return _packet(torch.ops.atb, api)
 
 
-def _npu(api, operator):
+def _npu(api, operator, keywords):
     try:
         import torch_npu
     except ImportError:
@@ -84,7 +88,7 @@ def _npu(api, operator):
     return found
 
 
-def _vf(api, operator):
+def _vf(api, operator, keywords):
     return _attribute(torch, "_VF." + api)
 
 
@@ -101,14 +105,15 @@ _NAMESPACES = {
 
 
 @functools.lru_cache(maxsize=None)
-def resolve(namespace, api, operator):
-    """The callable that the dumper calls `api` in `namespace`; operator is msrun's name for what it computes."""
+def resolve(namespace, api, operator, keywords=frozenset()):
+    """The callable that the dumper calls `api` in `namespace`; operator is msrun's name for what it computes, keywords
+    those of the call."""
     if namespace not in _NAMESPACES:
         raise Unresolved("torch has no namespace for %s.%s." % (namespace, api))
     if namespace in ("Torch", "Tensor") and api in removed.FORMS:
         return removed.FORMS[api]
     find, prefix = _NAMESPACES[namespace]
-    found = find(api, operator)
+    found = find(api, operator, keywords)
     if found is None or not callable(found):
         raise Unresolved("torch %s has no %s%s." % (torch.__version__, prefix, api))
     return found

@@ -66,7 +66,8 @@ def _on_host(request):
         return None
     place, name = forms.ON_HOST[request["f"]]
     argument = request["a"][place] if place < len(request["a"]) else request["k"].get(name)
-    return argument.get("t") if isinstance(argument, dict) else None
+    content = argument.get("t") if isinstance(argument, dict) else None
+    return content if content is not None and content[2] in ("int32", "int64") else None
 
 
 class Reader(values.Reader):

@@ -43,7 +43,7 @@ class Failures:
         self._aside = re.compile(aside, re.I)
 
     def status_of(self, error):
-        text = str(error)
+        text = self._aside.split(str(error), 1)[0]
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" \
                 or self._out_of_memory.search(text):
             return OOM

@@ -71,9 +71,6 @@ class Tensor:
     def __getitem__(self, index):
         return Tensor(self._data[index], self.dtype)
 
-    def copy(self):
-        return Tensor(self._data, self.dtype)
-
     def sub(self, other):
         return mint.sub(self, other)
 
