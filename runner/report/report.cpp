@@ -186,7 +186,7 @@ class PageData {
 // What completes a command line for one call.
 Json commands_json(const RunRecords& records, const std::string& stamp, const Redaction& redaction) {
   if (!records.sources.files.empty()) {
-    return {{"run", ""}, {"rank", ""}, {"recording", ""}, {"is_dump", false}, {"journal", ""}};
+    return {{"program", ""}, {"run", ""}, {"rank", ""}, {"recording", ""}, {"is_dump", false}, {"journal", ""}};
   }
   // For a rank they are those of the whole run, with the rank in front of the call.
   // The lines are run where the page is: what it was given is named absolutely, the journal lies beside it.
@@ -198,8 +198,12 @@ Json commands_json(const RunRecords& records, const std::string& stamp, const Re
     // Further up by as many folders as the name of the rank has.
     for (const char c : records.rank + "/") journal.insert(0, c == '/' ? "../" : "");
   }
+  const std::string run =
+      redaction.command(sanitised(redaction.on() ? line : absolute_command(line, records.metadata)));
+  const std::vector<std::string> words = shell_words(run);
   return {{"rank", records.rank.empty() ? "" : sanitised(records.rank) + ":"},
-          {"run", redaction.command(sanitised(redaction.on() ? line : absolute_command(line, records.metadata)))},
+          {"program", words.empty() ? "msrun" : words.front()},
+          {"run", run},
           {"recording", redaction.on() ? "FILE" : shell_quoted(sanitised(recording))},
           {"is_dump", !text_in(records.metadata, "api_info").empty()},
           {"journal", redaction.on() ? "FILE" : shell_quoted(journal)}};

@@ -163,9 +163,10 @@ TEST_F(ReportOfARun, HasCommandLinesThatRunInItsFolder) {
   const Finished again = run_in_folder(text("run") + " --only Torch.matmul.0 -o again");
   EXPECT_EQ(again.exit_code, 0) << again.err;
   const Finished script =
-      run_in_folder("msrun op_generate --api Torch.matmul.0 -i " + text("recording") + " -o scripts");
+      run_in_folder(text("program") + " op_generate --api Torch.matmul.0 -i " + text("recording") + " -o scripts");
   EXPECT_EQ(script.exit_code, 0) << script.err;
-  const Finished small = run_in_folder("msrun shrink --api Torch.matmul.0 -i " + text("journal") + " -o small");
+  const Finished small =
+      run_in_folder(text("program") + " shrink --api Torch.matmul.0 -i " + text("journal") + " -o small");
   EXPECT_EQ(small.exit_code, 0) << small.err;
 }
 

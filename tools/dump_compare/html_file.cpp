@@ -111,7 +111,7 @@ class HtmlFile : public ResultFile {
     for (const char* title : {"Max diff", "L2norm diff", "NormRelativeErr", "Cosine", "MaxAbsErr", "MaxRelativeErr",
                               "One Thousandth Err Ratio", "NPU MD5", "BENCH MD5"}) {
       if (std::find(titles_.begin(), titles_.end(), title) == titles_.end()) continue;
-      const bool text = std::string_view(title).ends_with("MD5") || std::string_view(title) == "NormRelativeErr";
+      const bool text = std::string_view(title).ends_with("MD5");
       view.columns.push_back({title, title, text ? CellKind::text : CellKind::number});
     }
     view.columns.push_back({"Message", "Err_message", CellKind::long_text});

@@ -62,6 +62,11 @@ svg .section { stroke: var(--soft); stroke-dasharray: 2 3; }
 svg circle { cursor: pointer; stroke: var(--card); stroke-width: .6; }
 svg.dense circle { stroke: none; }
 svg circle.red { fill: var(--red); } svg circle.yellow { fill: var(--yellow); } svg circle.green { fill: var(--green); }
+@media print {
+  .scroll { max-height: none; overflow: visible; border: 0; }
+  .filters, button.more { display: none; }
+  thead th, th.fixed, td.fixed { position: static; }
+}
 @media (max-width: 700px) {
   main { padding: 10px; }
   section { padding: 10px; }

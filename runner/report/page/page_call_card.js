@@ -26,10 +26,10 @@ function commandsOf(row, details) {
   if (known.run) list.append(command('Check it again', known.run + ' --only ' + full));
   if (known.is_dump) {
     const backward = details && details.output.startsWith('backward') ? ' --propagation backward' : '';
-    list.append(command('As a script', 'msrun op_generate --api ' + full + backward + ' -i ' + known.recording + ' -o scripts'));
+    list.append(command('As a script', known.program + ' op_generate --api ' + full + backward + ' -i ' + known.recording + ' -o scripts'));
   }
   if (data.journal && 'su'.includes(rows.standing[row])) {
-    list.append(command('Smallest case', 'msrun shrink --api ' + full + ' -i ' + known.journal + ' -o small'));
+    list.append(command('Smallest case', known.program + ' shrink --api ' + full + ' -i ' + known.journal + ' -o small'));
   }
   if (list.children.length > 0) list.append(make('p', { class: 'legend' }, 'To be run in the folder of this report.'));
   return list;
@@ -212,10 +212,15 @@ function callCard(row, isPanel) {
 const panel = document.getElementById('panel');
 const shade = document.getElementById('shade');
 let opener = null;
+// The page behind the panel is out of reach while that is open.
+function setBackground(inert) {
+  for (const element of document.querySelectorAll('header, main')) element.inert = inert;
+}
 function openCall(row) {
   if (panel.hidden) opener = document.activeElement;
   panel.replaceChildren(make('button', { type: 'button', class: 'close', onclick: closePanel, 'aria-label': 'Close' }, '\u2715'), callCard(row, true));
   panel.hidden = shade.hidden = false;
+  setBackground(true);
   panel.scrollTop = 0;
   panel.focus();
   const hash = '#api=' + encodeURIComponent(nameOf(row));
@@ -224,6 +229,7 @@ function openCall(row) {
 }
 function closePanel() {
   panel.hidden = shade.hidden = true;
+  setBackground(false);
   history.replaceState(null, '', location.pathname + location.search);
   if (opener && opener.isConnected) opener.focus();
 }

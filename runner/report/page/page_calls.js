@@ -60,7 +60,8 @@ const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-
 // The exponent of the smallest fault that would have shown; null where it is not known.
 const visibleOf = (row) => rows.visible[row] === '.' ? null : letters.indexOf(rows.visible[row]) - 59;
 const duration = (seconds) => {
-  if (seconds >= 60) return Math.floor(seconds / 60) + ' min ' + Math.round(seconds % 60) + ' s';
+  const whole = Math.round(seconds);
+  if (whole >= 60) return Math.floor(whole / 60) + ' min ' + whole % 60 + ' s';
   if (seconds >= 1) return Number(seconds.toPrecision(3)) + ' s';
   if (seconds >= 0.001) return Number((seconds * 1e3).toPrecision(3)) + ' ms';
   return Math.round(seconds * 1e6) + ' \u00b5s';

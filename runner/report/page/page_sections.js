@@ -90,7 +90,7 @@ function reasonList(reasons) {
   };
   reasons.slice(0, 30).forEach(add);
   if (reasons.length > 30) {
-    const more = make('li', {}, make('button', { type: 'button', class: 'more', onclick: () => { more.remove(); reasons.slice(30, 1000).forEach(add); } },
+    const more = make('li', {}, make('button', { type: 'button', class: 'more', onclick: () => { more.remove(); reasons.slice(30).forEach(add); } },
       'Show ' + plural(reasons.length - 30, 'more reason')));
     list.append(more);
   }

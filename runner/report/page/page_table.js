@@ -146,7 +146,7 @@ class Table {
     this.draw();
   }
   rowElement(row) {
-    const cell = (kind, ...children) => make('div', { class: kind }, ...children);
+    const cell = (kind, ...children) => make('div', { class: kind, role: 'cell' }, ...children);
     const element = make('div', { class: 'row cells' + (row === this.chosen ? ' chosen' : ''), role: 'row', 'data-row': row, onclick: () => openCall(row) },
       cell('number wide soft', String(row)), cell('name', make('button', { type: 'button', class: 'link', title: nameOf(row) }, nameOf(row))), cell('', chip(rows.standing[row])),
       cell('wide', statusText(rows.status[2 * row])), cell('wide', statusText(rows.status[2 * row + 1])), cell('wide', dtypeOf(row)), cell('wide', shapeOf(row)),
@@ -158,6 +158,8 @@ class Table {
     this.body.style.height = this.shown.length * this.height < 600 ? Math.max(this.shown.length * this.height, 90) + 2 + 'px' : '';
     const first = all ? 0 : Math.max(0, Math.floor(this.body.scrollTop / this.height) - 8);
     const last = all ? Math.min(this.shown.length, 400) : Math.min(this.shown.length, Math.ceil((this.body.scrollTop + (this.body.clientHeight || 620)) / this.height) + 8);
+    // Who is on a row with the keyboard stays on it, although the row is made anew.
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.closest('.row') : null;
     const elements = [this.spacer];
     for (let i = first; i < last; ++i) {
       const element = this.rowElement(this.shown[i]);
@@ -165,7 +167,13 @@ class Table {
       elements.push(element);
     }
     if (!this.shown.length) elements.push(make('div', { class: 'nothing' }, count ? 'No call fits these filters.' : 'The run has no results yet.'));
+    if (all && last < this.shown.length) elements.push(make('div', { class: 'nothing' }, 'The first ' + commas(last) + ' of ' + plural(this.shown.length, 'call') + '; the CSVs have all of them.'));
     this.body.replaceChildren(...elements);
+    if (focused) {
+      const again = this.body.querySelector('[data-row="' + focused.dataset.row + '"] button');
+      if (again) again.focus({ preventScroll: true });
+      else this.body.focus({ preventScroll: true });
+    }
   }
   choose(row) {
     this.chosen = row;
