@@ -2,6 +2,7 @@
 # carries all libraries but those of glibc, so that it runs on distributions with a glibc as new as the one it was built
 # with. ./bootstrap package makes both of the preset release, ./bootstrap arm64 of the preset aarch64.
 function(add_msrun_packages)
+  set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS ${CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS})
   get_property(tools GLOBAL PROPERTY MSRUN_TOOLS)
   set(executables "")
   foreach(program msrun ${tools})
@@ -30,6 +31,16 @@ function(add_msrun_packages)
       file(INSTALL \"\${real}\" DESTINATION \"\${to}\" RENAME \"\${name}\")
       # Libraries that need others find them beside themselves.
       execute_process(COMMAND \"\${patchelf}\" --set-rpath \\\$ORIGIN \"\${to}/\${name}\" COMMAND_ERROR_IS_FATAL ANY)
+      # Their licences ask to be given along.
+      execute_process(COMMAND dpkg-query -S \"*/\${name}\" OUTPUT_VARIABLE holders ERROR_QUIET)
+      string(REGEX MATCH \"(^|\\n)([^:\\n]+):[^\\n]*/lib/\" holder \"\${holders}\")
+      set(package \"\${CMAKE_MATCH_2}\")
+      get_filename_component(notice \"/usr/share/doc/\${package}/copyright\" REALPATH)
+      if(holder AND EXISTS \"\${notice}\")
+        file(INSTALL \"\${notice}\" DESTINATION \"\${to}/../share/doc/msrun/licences\" RENAME \"\${package}\")
+      else()
+        message(WARNING \"The licence of \${name} was not found.\")
+      endif()
     endforeach()"
     COMPONENT libraries EXCLUDE_FROM_ALL)
 

@@ -54,6 +54,8 @@ TEST_F(Package, ArchiveRunsWithItsOwnLibraries) {
         of_the_system, [&](const std::string& name) { return line.find(name) != std::string::npos; });
     EXPECT_TRUE(is_of_the_system || line.find("some place") != std::string::npos) << line;
   }
+  EXPECT_TRUE(fs::exists(place + "/share/doc/msrun/licences/libstdc++6"));
+  EXPECT_TRUE(fs::exists(place + "/share/doc/msrun/runner/results/format.md")) << "pages link to it";
   const fs::path out = scratch_ / "out";
   const Finished finished = Process({"-api_info", dump("cnn_fp32"), "-o", out, "-n", "2", "--backend", "sim"},
                                     scratch_.path(), {"LD_LIBRARY_PATH="}, place + "/bin/msrun")

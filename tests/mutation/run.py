@@ -127,11 +127,16 @@ def main():
         programs = [Program(run.place / "bin" / name) for name in PROGRAMS]
         for program in programs:
             run.measure(program)
-        run.deadline = begin + (arguments.seconds or float("inf"))
+        # Where the programs themselves take nearly all of the time, some is left for mutants all the same.
+        seconds = arguments.seconds or float("inf")
+        run.deadline = max(begin + seconds, time.monotonic() + seconds / 4)
         with ThreadPoolExecutor(arguments.jobs) as pool:
             results = [result for result in pool.map(lambda mutant: run.judge(programs, mutant), mutants) if result]
     except (mutate.Mistake, OSError) as mistake:
         print(mistake, file=sys.stderr)
+        return 2
+    if not results:
+        print("no mutant was tried", file=sys.stderr)
         return 2
     wrong = report(results, arguments.table)
     print(f"{time.monotonic() - begin:.0f} s")
