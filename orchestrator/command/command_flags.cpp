@@ -104,10 +104,9 @@ constexpr auto judging = std::to_array<Option>({
      Takes::one_value},
     {"--layout LAYOUT", "rule and files: current (default) or att, those of the older tool", Takes::one_value},
     {"--fail-on LEVEL",
-     "exit code 1 for: error, warning (or error), suspicious ones, skip (suspicious, or forward or backward not "
-     "checked "
-     "but by rule), unsteady (other bits in another run or on another device); at any level for calls that failed to "
-     "run",
+     "exit code 1 for: error, warning (or error), suspicious ones, skip (suspicious, or a forward or backward that "
+     "was not checked, unless a rule leaves it out), unsteady (other bits in another run or on another device); at any "
+     "level for calls that failed to run",
      Takes::one_value},
 });
 

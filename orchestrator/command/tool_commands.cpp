@@ -77,7 +77,8 @@ void run_tool(const ToolRequest& request) {
   argv.push_back(nullptr);
   unsettle_signals();
   execv(program.c_str(), argv.data());
-  const std::string reason = errno_text();
+  const bool is_missing = errno == ENOENT;
+  const std::string reason = errno_text() + (is_missing ? "; ./bootstrap build builds it beside msrun" : "");
   throw UserError(std::string(request.tool->word) + ": the program " + program + " cannot be started: " + reason);
 }
 
