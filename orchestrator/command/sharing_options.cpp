@@ -144,6 +144,12 @@ void set_sharing(const Arguments& arguments, const Environment& environment, Opt
   for (const char* name : {"leases", "lease_timeout"}) {
     if (arguments.given(name) && !options.steal) throw UserError(arguments.shown(name) + " needs --steal");
   }
+  if (options.steal && options.retry_skip) {
+    throw UserError(
+        "--retry-skip does not go with --steal, which checks nothing of leases that are done; make one run of all "
+        "parts "
+        "with msrun merge, and continue that with --retry-skip");
+  }
   options.leases = arguments.number<std::uint32_t>("leases", 0, 1, most_leases, "a whole number");
   if (arguments.given("lease_timeout")) options.lease_timeout = parse_lease_timeout(arguments);
   if (!options.shard && !options.steal) return;

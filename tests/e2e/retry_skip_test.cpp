@@ -10,6 +10,7 @@ namespace msrun::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class RetrySkip : public Unfinished {
  protected:
@@ -92,6 +93,27 @@ TEST_F(RetrySkip, TakesSkipsOfImportedCsvsToo) {
   const Finished again = resume(result, {"-config", config(), "--retry-skip"});
   EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
   expect_as_if_undisturbed({"-config", config()});
+}
+
+TEST_F(RetrySkip, IsForTheMergedRunAndNotForLeasesThatAreDone) {
+  const std::vector<std::string> words{"-api_info", dump("llama_bf16"), "-o",
+                                       out(),       "--steal",          "--retries",
+                                       "0",         "--sim-fault",      "Functional.silu.*=crash"};
+  ASSERT_EQ(msrun(words, scratch_.path()).exit_code, 0);
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  const auto before = snapshot(out());
+  const Finished refused = msrun({"-csv_path", result, "--retry-skip"}, scratch_.path());
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("--retry-skip does not go with --steal"));
+  EXPECT_EQ(snapshot(out()), before);
+
+  const fs::path merged = scratch_ / "merged";
+  ASSERT_EQ(msrun({"merge", out(), "-o", merged}, scratch_.path()).exit_code, 0);
+  const fs::path whole = only_file(merged, "accuracy_checking_result_");
+  ASSERT_THAT(skipped(whole), ::testing::Contains("Functional.silu.0"));
+  const Finished again = msrun({"-csv_path", whole, "--retry-skip"}, scratch_.path());
+  EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
+  EXPECT_THAT(skipped(whole), Not(::testing::Contains("Functional.silu.0")));
 }
 
 TEST_F(RetrySkip, NeedsARunToContinue) {
