@@ -43,9 +43,13 @@ class Judgement {
     blame_silent();
     blame_unsteady();
     compare_bits();
+    choose_stand_in();
   }
 
   const std::vector<std::uint32_t>& wanted() const { return wanted_; }
+
+  // The check that says how the call stands.
+  const ApiResult& check() const { return stand_in_ == 0 ? runs_.front() : answers_.checks.at(stand_in_); }
 
   Agreement agreement() const {
     using Verdict = Agreement::Verdict;
@@ -175,12 +179,26 @@ class Judgement {
     }
   }
 
+  // A device that refuses the call leaves it unchecked where it was to check it: one that gave something checks it
+  // then. A call that failed to run there stays one that may run another time.
+  void choose_stand_in() {
+    const ApiResult& first = runs_.front();
+    if (giving_.empty() || gave_something(first) || first.outcome == Outcome::failed_to_run) return;
+    const std::uint32_t part = giving_.front();
+    if (answers_.checks.contains(part)) {
+      stand_in_ = part;
+    } else if (std::ranges::find(wanted_, part) == wanted_.end()) {
+      wanted_.push_back(part);
+    }
+  }
+
   const Answers& answers_;
   const std::vector<ApiResult>& runs_;
   const OperatorTraits& traits_;
   std::vector<std::string> blames_;  // by part: what speaks against its device; empty if nothing does
   Group giving_;
   std::vector<std::uint32_t> wanted_;
+  std::uint32_t stand_in_ = 0;  // the part of the check in place of that of the first device; 0: none
   std::string output_;
   bool none_is_steady_ = false;
   bool varies_ = false;
@@ -211,8 +229,13 @@ bool may_differ(const Checksums& a, const Checksums& b, const OperatorTraits& tr
 std::vector<std::uint32_t> wanted_checks(const Answers& answers) { return Judgement(answers).wanted(); }
 
 ApiResult joined(const Answers& answers) {
-  ApiResult result = answers.runs.front();
-  result.agreement = Judgement(answers).agreement();
+  const Judgement judgement(answers);
+  ApiResult result = judgement.check();
+  result.agreement = judgement.agreement();
+  // Whoever continues the run has the tensors of all checks kept.
+  for (const auto& [part, check] : answers.checks) {
+    if (result.unsaved.empty()) result.unsaved = check.unsaved;
+  }
   result.times = {};
   const auto add = [&](const PhaseTimes& times) {
     result.times.materialise += times.materialise;

@@ -30,10 +30,12 @@ struct Answers {
 };
 
 // The parts whose devices have to check the call, because they differ and neither their number nor the checks that
-// there are tell who is wrong. Empty as soon as nothing more can be learnt.
+// there are tell who is wrong, or because the first device, which was to check it, refuses what others run. Empty as
+// soon as nothing more can be learnt.
 std::vector<std::uint32_t> wanted_checks(const Answers& answers);
 
-// The result of the check, with what the devices agree on. Of devices that differ those are to blame
+// The result of the check, of another device's where the first refuses the call, with what the devices agree on. Of
+// devices that differ those are to blame
 //
 //   - whose own runs differ, if those of others do not,
 //   - that gave nothing, if at least as many gave something,

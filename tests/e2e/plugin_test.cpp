@@ -220,6 +220,21 @@ TEST_F(Plugin, RefusalsOfOneCallAreItsSkip) {
   }
 }
 
+// Each of the two devices is the one that checks half of the calls.
+TEST_F(Plugin, ACardThatRefusesWhatTheOtherRunsIsSuspiciousWhicheverOfThemChecks) {
+  const Finished finished =
+      run_faulty("fail", {"-d", "0", "1", "--same-on-all", "--fail-on", "suspicious"}, {"MSRUN_TEST_DEVICE=1"});
+  EXPECT_EQ(finished.exit_code, 1) << finished.out << finished.err;
+  std::size_t refused = 0;
+  for (const auto& [name, row] : results()) {
+    if (!name.starts_with("Functional.relu.")) continue;
+    ++refused;
+    EXPECT_EQ(row[0], "pass") << name << ": the other device checks it";
+    EXPECT_THAT(row.back(), HasSubstr("Device 1 differs from device 0: it did not run the call")) << name;
+  }
+  EXPECT_EQ(refused, 4U);
+}
+
 // A call that finds no memory runs again, alone, once the plugin has given back what it keeps.
 TEST_F(Plugin, MemoryThatIsThereTheSecondTimeIsNoError) {
   run_faulty_once("out_of_memory");

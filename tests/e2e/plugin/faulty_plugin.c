@@ -1,6 +1,6 @@
 /* The example plugin with a relu that misbehaves as MSRUN_TEST_PLUGIN says, for tests of what msrun makes of it. With
- * MSRUN_TEST_ONCE=FILE only the first call does, which then makes FILE. With MSRUN_TEST_LOG=FILE the functions that are
- * called are written down, one a line.
+ * MSRUN_TEST_ONCE=FILE only the first call does, which then makes FILE; with MSRUN_TEST_DEVICE=ID only those on that
+ * device do. With MSRUN_TEST_LOG=FILE the functions that are called are written down, one a line.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 
 static msrun_plugin functions;
 static const msrun_plugin* example;
+static int32_t device_of_process;
 
 static int fault_is(const char* name) {
   const char* fault = getenv("MSRUN_TEST_PLUGIN");
@@ -33,6 +34,8 @@ static void note(const char* text) {
 
 /* Whether this call is the one that misbehaves. */
 static int is_turn(void) {
+  const char* device = getenv("MSRUN_TEST_DEVICE");
+  if (device != NULL && atoi(device) != device_of_process) return 0;
   const char* mark = getenv("MSRUN_TEST_ONCE");
   if (mark == NULL) return 1;
   const int file = open(mark, O_WRONLY | O_CREAT | O_EXCL, 0644);
@@ -167,6 +170,7 @@ static msrun_status noted_attach(void* device, void** thread, char* error, uint6
 
 static msrun_status faulty_open(const msrun_seat* seat, void** device, char* error, uint64_t error_size) {
   char text[64];
+  device_of_process = seat->device_id;
   snprintf(text, sizeof(text), "open %d blocking=%d jit=%d", (int)seat->device_id, (int)seat->blocking,
            (int)seat->jit_compile);
   note(text);

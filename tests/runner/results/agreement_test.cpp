@@ -139,6 +139,34 @@ TEST(AgreementOfDevices, WhoGivesNothingDiffersFromThoseThatDo) {
   EXPECT_EQ(verdict(unchecked), Verdict::same);
 }
 
+TEST(AgreementOfDevices, WhereTheFirstRefusesAnotherChecks) {
+  for (const std::vector<std::uint64_t>& outputs : {std::vector<std::uint64_t>{0, 5}, {0, 5, 5}, {0, 0, 5}}) {
+    Answers refused = answers(outputs);
+    refused.runs.front().outcome = Outcome::not_checkable;
+    const std::uint32_t stand_in = outputs[1] == 0 ? 2 : 1;
+    EXPECT_THAT(wanted_checks(refused), ElementsAre(stand_in));
+    refused.checks[stand_in] = refused.runs[stand_in];
+    EXPECT_THAT(wanted_checks(refused), IsEmpty());
+    const ApiResult result = joined(refused);
+    EXPECT_EQ(result.device, static_cast<std::int32_t>(10 + stand_in));
+    EXPECT_EQ(result.forward, Status::pass);
+    EXPECT_TRUE(is_suspicious(result));
+    refused.checks[stand_in] = check_of(refused.runs[stand_in], true);
+    EXPECT_EQ(joined(refused).forward, Status::error) << "what the check finds counts";
+  }
+  Answers split = answers({0, 5, 6});
+  split.runs.front().outcome = Outcome::not_checkable;
+  EXPECT_THAT(wanted_checks(split), ElementsAre(1, 2)) << "each once";
+}
+
+TEST(AgreementOfDevices, WhatFailedToRunWhereItWasToBeCheckedMayRunAgain) {
+  Answers died = answers({0, 5, 5});
+  died.runs.front().outcome = Outcome::failed_to_run;
+  EXPECT_THAT(wanted_checks(died), IsEmpty());
+  EXPECT_EQ(joined(died).outcome, Outcome::failed_to_run);
+  EXPECT_THAT(blamed(died), ElementsAre(10));
+}
+
 TEST(AgreementOfDevices, WhoIsNotTheSameEachTimeIsToBlameUnlessNobodyIs) {
   Answers one = answers({5, 6, 6});
   make_unsteady(one.runs[1]);
