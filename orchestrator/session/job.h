@@ -28,6 +28,7 @@ struct SessionState {
   std::vector<bool> share = {};  // by call, whether this process checks it; empty: all, or what leases it gets
   double started = 0;            // steady seconds
   double plan_seconds = 0;       // that planning took
+  std::vector<std::string> quantization_apis = {};  // Job::quantization_apis()
 };
 
 // How many calls are this process's to check; with --steal as many as there are.
@@ -64,6 +65,8 @@ class Job {
 
   // Reads what the user gave beside the recording.
   virtual void configure(const Options& /*options*/) {}
+  // The APIs whose integer outputs may differ by one, as what was given beside the recording has it.
+  virtual std::vector<std::string> quantization_apis() const { return {}; }
   // Which calls are planned, and what is kept of them.
   virtual void select(const Options& options, PlanOptions& plan_options) const = 0;
   // Says in the log what is odd about the plan.

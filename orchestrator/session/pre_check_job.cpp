@@ -275,7 +275,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   compare.compat_msprobe = options.compat_msprobe || options.layout == ReportLayout::att_raw;
   supervision.check.materialise.fit_masks = !compare.compat_msprobe;
   compare.max_abs_error = options.max_abs_error;
-  compare.quantization_apis = config_.quantization_api_list;
+  compare.quantization_apis = session.quantization_apis;
   supervision.check.sampled_work = options.sampled_work;
   supervision.check.error_data = error_data_;
   supervision.in_child = [this] { journal_->close_in_child(); };

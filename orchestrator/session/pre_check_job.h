@@ -21,6 +21,7 @@ class PreCheckJob final : public Job {
  public:
   const char* title() const override { return form_->title(); }
   void configure(const Options& options) override;
+  std::vector<std::string> quantization_apis() const override { return config_.quantization_api_list; }
   void select(const Options& options, PlanOptions& plan_options) const override;
   void inspect(const SessionState& session) const override;
   void check_files(const SessionState& session) const override;

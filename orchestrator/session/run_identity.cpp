@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -16,6 +18,7 @@
 #include "kernels/base/hash.h"
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
+#include "orchestrator/command/config.h"
 #include "orchestrator/command/option_values.h"
 #include "orchestrator/command/recorded_options.h"
 #include "orchestrator/command/sharing_options.h"
@@ -74,6 +77,15 @@ json recordings(const Plan& plan) {
   return list;
 }
 
+constexpr const char* quantization_key = "quantization_apis";
+
+// A list of names whose order and repetitions mean nothing.
+json quantization_names(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 // What must be equal for a journal to be continued: the dump and everything that changes a result.
 json fingerprint(const SessionState& session) {
   const Options& options = session.options;
@@ -92,7 +104,8 @@ json fingerprint(const SessionState& session) {
              {"outside_data", may_read_outside(session) ? "allowed" : "refused"},
              {"repeat", options.repeat},
              {"same_on_all", options.same_on_all ? options.devices : std::vector<int>()},
-             {"shard", shard_text(options)}};
+             {"shard", shard_text(options)},
+             {quantization_key, quantization_names(session.quantization_apis)}};
   if (!session.plan.ranks().empty()) print["across_ranks"] = across_ranks_text(options.across_ranks);
   for (const BackendSetting& setting : session.backend.settings) {
     if (setting.is_fingerprint) print[setting.name] = setting.values;
@@ -164,10 +177,22 @@ std::string rank_differences(const json& metadata, const Plan& plan) {
   return changed.empty() || then.size() == recorded.size() ? "" : " (" + some_ranks(changed) + ")";
 }
 
-// Settings of a backend concern those who go on with it.
+// Settings of a backend concern those who go on with it. Those of the run that was begun stand in its header beside the
+// fingerprint, too.
 bool is_setting_of_other(const json& recorded, const ChosenBackend& backend, const std::string& key) {
   if (recorded.value("backend", json()) == backend.name) return false;
-  return std::ranges::find(backend.settings, key, &BackendSetting::name) != backend.settings.end();
+  return recorded.contains(key) ||
+         std::ranges::find(backend.settings, key, &BackendSetting::name) != backend.settings.end();
+}
+
+// Of a fingerprint what all have in common who share the calls of one run. Versions that did not note the APIs whose
+// integers may differ by one share with those that do, if these are the usual ones.
+json shared_print(const json& whole, const SessionState& session) {
+  json print = without_unheeded(whole, session);
+  print.erase("shard");
+  const auto names = print.find(quantization_key);
+  if (names != print.end() && *names == quantization_names(Config().quantization_api_list)) print.erase(names);
+  return print;
 }
 
 }  // namespace
@@ -219,18 +244,27 @@ void require_same_run(const std::string& metadata, const SessionState& session, 
              {"layout", "current"},
              {"repeat", 1},
              {"same_on_all", json::array()},
-             {"shard", "all"}};
+             {"shard", "all"},
+             // These were read without being noted: whatever they were is taken to be what they are now.
+             {quantization_key, expected[quantization_key]}};
   begun.update(recorded["fingerprint"]);
   begun = without_unheeded(std::move(begun), session);
+  // A setting that only one of them has makes another run as well.
+  std::set<std::string> keys;
+  for (const json* print : std::initializer_list<const json*>{&expected, &begun}) {
+    for (const auto& [key, value] : print->items()) keys.insert(key);
+  }
   std::string differences;
-  for (const auto& [key, value] : expected.items()) {
+  for (const std::string& key : keys) {
     const json earlier = begun.value(key, json());
+    const json value = expected.value(key, json());
     if (earlier == value || is_setting_of_other(recorded, session.backend, key)) continue;
     differences += differences.empty() ? "" : ", ";
-    differences += key == "dump"
-                       ? "the dump, or what --only, --except, -f and -config leave of it" +
-                             rank_differences(recorded, session.plan) + selection_differences(recorded, session.options)
-                       : key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
+    differences +=
+        key == "dump"
+            ? "the dump, or what --only, --except, -f and -config leave of it" +
+                  rank_differences(recorded, session.plan) + selection_differences(recorded, session.options)
+            : sanitised(key) + " (" + sanitised(earlier.dump()) + " then, " + sanitised(value.dump()) + " now)";
   }
   if (!differences.empty()) {
     throw UserError("-csv_path: the run in " + journal +
@@ -248,20 +282,14 @@ void warn_of_other_device(const std::string& metadata, const SessionState& sessi
 }
 
 std::string run_key(const SessionState& session) {
-  json print = without_unheeded(fingerprint(session), session);
-  print.erase("shard");
-  return hexadecimal(fnv1a(print.dump(), fnv1a_start));
+  return hexadecimal(fnv1a(shared_print(fingerprint(session), session).dump(), fnv1a_start));
 }
 
 bool is_of_run(const std::string& metadata, const SessionState& session) {
   const json recorded = json::parse(metadata, nullptr, false);
   if (!recorded.is_object() || !recorded.contains("fingerprint")) return false;
   if (!recorded["fingerprint"].is_object()) return false;
-  json there = without_unheeded(recorded["fingerprint"], session);
-  json here = without_unheeded(fingerprint(session), session);
-  there.erase("shard");
-  here.erase("shard");
-  return there == here;
+  return shared_print(recorded["fingerprint"], session) == shared_print(fingerprint(session), session);
 }
 
 }  // namespace msrun

@@ -78,6 +78,7 @@ int Session::run() {
   setup_logging(console_, options.layout == ReportLayout::current ? LogForm::current : LogForm::att);
   for (const std::string& notice : options.notices) spdlog::warn("{}", notice);
   job_.configure(options);
+  state_.quantization_apis = job_.quantization_apis();
   choose_device();
   make_plan();
   for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);

@@ -403,6 +403,11 @@ TEST_F(Plugin, AnotherSettingIsAnotherRun) {
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr(R"(plugin.rounding (["nearest"] then, ["up"] now))"));
   EXPECT_EQ(run_faulty("", {"-csv_path", csv, "-j"}).exit_code, 2);
+  const Finished gone = run_faulty("", {"-csv_path", csv}, {"MSRUN_TEST_ROUNDING="});
+  EXPECT_EQ(gone.exit_code, 2) << "a setting that is no longer told may be any";
+  EXPECT_THAT(gone.err, HasSubstr(R"(plugin.rounding (["nearest"] then, null now))"));
+  EXPECT_EQ(msrun({"-csv_path", csv, "--backend", "sim"}, scratch_.path()).exit_code, 0)
+      << "the settings of a plugin are none of another backend";
 }
 
 }  // namespace

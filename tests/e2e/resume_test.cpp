@@ -214,6 +214,19 @@ TEST_F(ResumeHard, AloneNamesWhatDiffers) {
   expect_refused({"-csv_path", result}, {"no journal beside", "give it with -api_info"});
 }
 
+TEST_F(ResumeHard, WithOtherQuantisedApisIsAnotherRun) {
+  const std::string config = scratch_ / "config.yaml";
+  write_file(config, "quantization_api_list: [npu_dynamic_quant, npu_rms_norm]\n");
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-config", config, "-o", out()}, scratch_.path()).exit_code, 0);
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  write_file(config, "quantization_api_list: [npu_rms_norm, npu_dynamic_quant, npu_rms_norm]\n");
+  EXPECT_EQ(resume(result).exit_code, 0) << "the order says nothing";
+  write_file(config, "precision: 14\n");
+  const Finished refused = resume(result);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr(R"(quantization_apis (["npu_dynamic_quant","npu_rms_norm"] then)"));
+}
+
 class WithoutJournal : public ResumeHard {
  protected:
   fs::path whole_run() {

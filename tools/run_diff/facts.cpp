@@ -11,7 +11,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // With another of these an equal result has another status or other columns.
-constexpr std::array<std::string_view, 6> judging{"standard", "limits", "benchmark", "max_abs_err", "compat", "layout"};
+constexpr std::array<std::string_view, 7> judging{"standard", "limits", "benchmark",        "max_abs_err",
+                                                  "compat",   "layout", "quantization_apis"};
 
 Json fingerprint_of(const runs::Run& run) {
   const Json print = run.metadata.is_object() ? run.metadata.value("fingerprint", Json()) : Json();

@@ -199,6 +199,7 @@ static msrun_status faulty_describe(msrun_description* description, char* error,
   const msrun_status status = example->describe(description, error, error_size);
   if (getenv("MSRUN_TEST_ROUNDING") != NULL) setting.value = getenv("MSRUN_TEST_ROUNDING");
   description->settings = &setting;
+  if (*setting.value == 0) description->setting_count = 0;
   if (fault_is("no_name")) description->name = NULL;
   if (fault_is("accelerator")) description->is_accelerator = 1;
   static msrun_device_info devices[2];
