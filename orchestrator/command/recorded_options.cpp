@@ -13,6 +13,7 @@
 #include "journal/reader.h"
 #include "journal/run_files.h"
 #include "kernels/base/text.h"
+#include "orchestrator/command/option_values.h"
 #include "runner/device/sim/sim.h"
 #include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
@@ -23,14 +24,28 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// Options of one family: as soon as the line gives one of them, none is taken over.
-using Family = std::vector<std::string_view>;
-const std::array<Family, 4> families{
-    Family{"-api_info", "-forward", "-backward", "-real_data_path"}, Family{"-n", "-d"},
-    Family{"--backend", "--sim-fault", "--require-device", "-j", "--python", "--torch-lanes", "--torch-workers"},
-    Family{"--shard", "--steal", "--leases", "--lease-timeout"}};
+using Flags = std::vector<std::string_view>;
 
-bool has(const Family& family, std::string_view flag) { return std::ranges::find(family, flag) != family.end(); }
+// An option of the line that says otherwise what others said: they are not taken over.
+struct Replacement {
+  std::string_view given;
+  Flags replaced;
+};
+const std::array<Replacement, 8> replacements{
+    Replacement{"-api_info", {"-forward", "-backward", "-real_data_path"}},
+    Replacement{"-forward", {"-api_info"}},
+    Replacement{"-backward", {"-api_info"}},
+    Replacement{"-real_data_path", {"-api_info"}},
+    Replacement{"--shard", {"--steal", "--leases", "--lease-timeout"}},
+    Replacement{"--steal", {"--shard"}},
+    Replacement{"--report", {"--no-report"}},
+    Replacement{"--no-report", {"--report"}},
+};
+// What was said of one backend is not said of another.
+const Flags of_backend{"--backend", "--sim-fault",   "--require-device", "-j",
+                       "--python",  "--torch-lanes", "--torch-workers"};
+
+bool has(const Flags& flags, std::string_view flag) { return std::ranges::find(flags, flag) != flags.end(); }
 
 bool is_given(const Arguments& given, std::string_view flag) {
   return given.given(flag.substr(flag.find_first_not_of('-')));
@@ -121,12 +136,39 @@ void require_whole_path(const OptionWords& option) {
                   "); give it with " + option[0]);
 }
 
-bool is_decided(const Arguments& given, std::string_view flag) {
+std::string_view without_kind(std::string_view backend) { return backend.substr(0, backend.find(':')); }
+
+// The line goes on with another backend than the run was begun with. Faults alone mean the simulated device.
+bool has_other_backend(const Arguments& given, const Json& metadata) {
+  const bool names_one = is_given(given, "--backend");
+  if (!names_one && !is_given(given, "--sim-fault")) return false;
+  const std::string now = names_one ? given.text("backend") : "sim";
+  const std::string then = text_in(metadata, "backend");
+  return without_kind(now) != without_kind(then);
+}
+
+std::size_t devices_given(const Arguments& given) {
   try {
-    if (is_given(given, flag)) return true;
-    return std::ranges::any_of(families, [&](const Family& family) {
-      return has(family, flag) &&
-             std::ranges::any_of(family, [&](std::string_view other) { return is_given(given, other); });
+    return is_given(given, "-d") ? parse_devices(given, ReportLayout::current).size() : 0;
+  } catch (const UserError&) {
+    return 0;  // whoever reads the line tells what is wrong
+  }
+}
+
+// More devices than the run had threads are given: each of them needs one.
+bool has_too_few_threads(const Arguments& given, const OptionWords& option) {
+  if (option[0] != "-n" || option.size() != 2) return false;
+  const auto threads = parse_number<std::size_t>(option[1]);
+  return threads && *threads < devices_given(given);
+}
+
+bool is_decided(const Arguments& given, const Json& metadata, const OptionWords& option) {
+  const std::string_view flag = option[0];
+  try {
+    if (is_given(given, flag) || has_too_few_threads(given, option)) return true;
+    if (has(of_backend, flag) && has_other_backend(given, metadata)) return true;
+    return std::ranges::any_of(replacements, [&](const Replacement& replacement) {
+      return has(replacement.replaced, flag) && is_given(given, replacement.given);
     });
   } catch (const std::logic_error&) {
     return true;  // an option of a later version
@@ -180,7 +222,7 @@ TakenOver take_over(const Arguments& given) {
   taken.has_journal = true;
   for (OptionWords& option : options_in(*metadata)) {
     if (option[0] == "--sim-fault" && option.size() == 2) add_pattern(option[1], taken.apart);
-    if (is_decided(given, option[0])) continue;
+    if (is_decided(given, *metadata, option)) continue;
     if (option[0] == "--sim-fault" && option.size() == 2 && stops_processes(option[1])) {
       taken.notices.push_back("--sim-fault " + option[1] +
                               " of the earlier run is not taken over from the journal: it would stop this one, too.");

@@ -36,8 +36,11 @@ struct TakenOver {
   std::vector<std::string> words() const;
 };
 
-// Looks for the journal beside the file that -csv_path names. An option that the line gives, or one that belongs to it
-// (the dump and its parts, threads and devices, the backend and its faults), is left as the line has it. Of the faults
+// Looks for the journal beside the file that -csv_path names. An option that the line gives is left as the line has it,
+// and so is one that something on the line stands in for: the files of the older recorder for -api_info and the
+// reverse,
+// --steal for --shard, --report for --no-report, another backend for the former one with all that was said of it. More
+// devices than the run had threads leave the threads to the line, too. Of the faults
 // of a simulated device those that end or stop a process are not taken over: what stopped a run would stop it again.
 TakenOver take_over(const Arguments& given);
 

@@ -97,6 +97,7 @@ void add_patience(const Options& options, Words& words) {
   if (options.retries != defaults.retries) words.add("--retries", std::to_string(options.retries));
   if (options.max_device_failures != defaults.max_device_failures)
     words.add("--max-device-failures", std::to_string(options.max_device_failures));
+  if (options.max_failures > 0) words.add("--max-failures", std::to_string(options.max_failures));
 }
 
 void add_memory(const Options& options, Words& words) {
@@ -134,7 +135,6 @@ void add_presentation(const Options& options, Words& words) {
   if (options.message_format == MessageFormat::github) words.add("--message-format", "github");
   words.add_if_given("--junit", options.junit_path);
   if (options.durations > 0) words.add("--durations", std::to_string(options.durations));
-  if (options.max_failures > 0) words.add("--max-failures", std::to_string(options.max_failures));
 }
 
 // What decides about a run, and with presentation where its files go and how it is shown.
