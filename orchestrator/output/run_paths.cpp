@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "kernels/base/text.h"
+#include "kernels/io/files/file.h"
 #include "runner/results/newest_run.h"
 #include "runner/results/run_of_rank.h"
 
@@ -61,10 +62,10 @@ RunFiles resumed_run_files(const std::string& csv_path) {
     check_csv(files->details);
     return *std::move(files);
   }
-  // They are written anew, links included.
+  // They are written anew, links included, and however large they have become.
   for (const std::string& path : {files->result, files->details}) {
     if (is_there(path) && !fs::is_symlink(path, error)) {
-      check_input_file(path, {".csv"}, max_csv_bytes, Access::read_write);
+      check_input_file(path, {".csv"}, any_size, Access::read_write);
     }
   }
   return *std::move(files);

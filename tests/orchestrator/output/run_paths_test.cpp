@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
@@ -172,6 +173,17 @@ TEST(RunFilesTest, ResumeDerivesTheOtherFiles) {
   EXPECT_EQ(files.details, folder.file("accuracy_checking_details_20260102030405.csv"));
   EXPECT_EQ(files.stamp, "20260102030405");
   EXPECT_EQ(files.directory, folder.path());
+}
+
+// It is written anew from the journal.
+TEST(RunFilesTest, ResumeTakesADetailsFileOfAnySizeBesideAJournal) {
+  const TemporaryDirectory folder;
+  const RunFiles files = run_files(folder.path(), "20260101000000");
+  for (const std::string& path : {files.result, files.details}) std::ofstream(path) << "API name\n";
+  std::filesystem::resize_file(files.details, max_csv_bytes);
+  EXPECT_THAT(error_of<UserError>([&] { resumed_run_files(files.result); }), HasSubstr("exceeds"));
+  std::ofstream(files.journal) << "journal";
+  EXPECT_EQ(resumed_run_files(files.result).details, files.details);
 }
 
 TEST(RunFilesTest, AreToldByEitherCsv) {
