@@ -7,10 +7,12 @@
 namespace msrun {
 namespace {
 
-// What is the same wherever a call was checked: neither the time it took nor the number of the device.
+// What is the same wherever a call was checked: neither the time it took nor the number of the device, nor whether its
+// tensors could be kept.
 std::string finding_of(ApiResult result) {
   result.times = {};
   result.run = {};
+  result.unsaved.clear();
   result.device = 0;
   return encode(result);
 }
@@ -93,12 +95,14 @@ void MergedResults::compare_repeated(PartJournal& part) {
     get(task, first);
     parts_[part_]->get(place, other);
     other.task = task;
-    if (finding_of(other) == finding_of(first)) continue;
+    const bool agree = finding_of(other) == finding_of(first);
     const bool failed_here = other.outcome == Outcome::failed_to_run;
     const bool failed_there = first.outcome == Outcome::failed_to_run;
-    disagreements_.push_back({task, first.name, chosen_[task].part, part_, failed_here || failed_there});
-    if (!failed_there || failed_here) continue;
-    std::swap(disagreements_.back().kept, disagreements_.back().other);
+    if (!agree) disagreements_.push_back({task, first.name, chosen_[task].part, part_, failed_here || failed_there});
+    const bool has_run_here_alone = failed_there && !failed_here;
+    const bool is_saved_here_alone = agree && !first.unsaved.empty() && other.unsaved.empty();
+    if (!has_run_here_alone && !is_saved_here_alone) continue;
+    if (!agree) std::swap(disagreements_.back().kept, disagreements_.back().other);
     chosen_[task] = {part_, place};
     ++part.taken;
     journal_.append(encode(other));
