@@ -24,12 +24,12 @@
 namespace msrun {
 namespace {
 
-// A result that passes adds no row to it.
+// A result that passes adds no row to it, unless it is suspicious all the same.
 void add_all(const TaskResults& results, Summary& summary) {
   for (std::uint32_t task = 0; task < results.tasks(); ++task) {
     if (!results.has(task)) continue;
     ApiResult result = results.outline(task);
-    if (overall_status(result) != Status::pass) results.get(task, result);
+    if (overall_status(result) != Status::pass || is_suspicious(result)) results.get(task, result);
     summary.add(result);
   }
 }

@@ -164,7 +164,8 @@ void ResultStore::drop_uncommitted() {
 }
 
 void ResultStore::summarise(const ApiResult& outline) {
-  summary_.add(overall_status(outline) == Status::pass ? outline : stored_.get(outline.task));
+  const bool needs_rows = overall_status(outline) != Status::pass || is_suspicious(outline);
+  summary_.add(needs_rows ? stored_.get(outline.task) : outline);
 }
 
 void ResultStore::warn_of_unsaved(const ApiResult& result) {

@@ -251,6 +251,38 @@ TEST_F(Shards, ThatDisagreeAreNamed) {
   expect_same_csvs(out(), merged());
 }
 
+// Whether tensors could be kept is of a host; of two results the one that has them counts.
+TEST_F(Shards, DoNotDisagreeAboutTensorsThatOneCouldNotKeep) {
+  const Words input{"-api_info", dump("llama_bf16"), "--sim-fault", "Functional.silu.0=scale=2"};
+  check_parts(input, {1, 2}, 2);
+  check_parts(input, {1}, 1);
+  const auto unsaved_here = [](ApiResult& result) {
+    if (result.name == "Functional.silu.0") result.unsaved = "The tensors could not be saved: the disk is full.";
+    return true;
+  };
+  for (const auto& [number, of] : {std::pair{1, 1}, {1, 2}, {2, 2}}) {
+    rewrite(journal_of(number, of), unsaved_here);
+    const Finished finished = merge();
+    EXPECT_EQ(finished.exit_code, 0) << finished.out;
+    EXPECT_THAT(finished.out, Not(HasSubstr("disagree")));
+    const bool nobody_has_them = of == 2 && number == 2;
+    EXPECT_EQ(read_file(only_file(merged(), "accuracy_checking_result_")).find("the disk is full") != std::string::npos,
+              nobody_has_them);
+  }
+}
+
+// A pass that is suspicious is told of with its own reason by every run that shows it.
+TEST_F(Shards, TellWhyAPassIsSuspiciousAsTheWholeRunDoes) {
+  const Words input{"-api_info", dump("llama_fp32"), "--sim-fault", "Torch.matmul.*=scale=1.00001"};
+  const Finished whole = run(input + Words{"-o", out(), "--summary"});
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("Not explained by rounding"));
+  const Finished again = run({"-csv_path", only_file(out(), "accuracy_checking_result_"), "--summary"});
+  EXPECT_THAT(again.out, HasSubstr("Not explained by rounding"));
+  check_parts(input, {1, 2}, 2);
+  EXPECT_THAT(merge().out, HasSubstr("Not explained by rounding"));
+}
+
 TEST_F(Shards, OfAnotherRecordingOrOtherOptionsAreRefused) {
   const Words input{"-api_info", dump("llama_bf16")};
   check_parts(input, {1}, 2);
