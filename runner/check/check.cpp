@@ -271,21 +271,33 @@ class Check {
   void look_again(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output,
                   const DeviceResult& first) {
     DeviceResult second;
-    try {
-      const Stopwatch watch(result_.times.device);
-      second = device_.run({call, op.name, *traits_, only_output, run_of_second_look, options_.rank});
-    } catch (const SkipError&) {
-      // Beside the first result there is no memory for a second.
-      return;
-    }
-    const auto note = [](std::vector<DetailsRow>& rows) {
+    const auto note = [](std::vector<DetailsRow>& rows, const std::string& line) {
       for (DetailsRow& row : rows) {
-        if (row.status == Status::error)
-          row.message += "The device's result was another one when the call was run again.\n";
+        if (row.status == Status::error) row.message += line + "\n";
       }
     };
-    if (!same_tensors({first.output}, {second.output})) note(result_.forward_rows);
-    if (!same_tensors(first.gradients, second.gradients)) note(result_.backward_rows);
+    try {
+    std::string problem;
+      const Stopwatch watch(result_.times.device);
+      second = device_.run({call, op.name, *traits_, only_output, run_of_second_look, options_.rank});
+    } catch (const NoTensorMemory& error) {
+      problem = error.what();
+    } catch (const std::bad_alloc&) {
+      problem = "not enough memory.";
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
+    if (!problem.empty()) {
+      // That beside the first result there is no memory for a second is of the host, and says nothing of the call.
+      if (lacked_memory()) return;
+      const std::string line = "Whether the result stays the same is not known, the call could not be run again: ";
+      note(result_.forward_rows, line + first_line(problem));
+      note(result_.backward_rows, line + first_line(problem));
+      return;
+    }
+    const std::string line = "The device's result was another one when the call was run again.";
+    if (!same_tensors({first.output}, {second.output})) note(result_.forward_rows, line);
+    if (!same_tensors(first.gradients, second.gradients)) note(result_.backward_rows, line);
   }
 
   // The gradients that ask the benchmark for the derivative the device was asked for, where their outputs differ by the

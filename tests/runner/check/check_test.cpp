@@ -63,6 +63,24 @@ TEST(Check, FaultsThatComeAndGoAreNamed) {
   EXPECT_THAT(result.backward_rows.at(1).message, Not(HasSubstr(came_and_went))) << "it is right";
 }
 
+// What the device says when it is asked again takes nothing back.
+TEST(Check, AFaultStandsThatCouldNotBeLookedAtAgain) {
+  const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
+  const auto refused = [&](const auto& refuse) {
+    const ApiResult result = check(call, [&](DeviceResult& of, int run) {
+      if (run > 0) refuse();
+      scale(of.output, 2);
+    });
+    EXPECT_EQ(result.forward, Status::error);
+    EXPECT_EQ(result.outcome, Outcome::checked);
+    return result.forward_rows.empty() ? std::string() : result.forward_rows.front().message;
+  };
+  const std::string unknown = "Whether the result stays the same is not known, the call could not be run again: ";
+  EXPECT_THAT(refused([] { throw DeviceError("The card is busy."); }), HasSubstr(unknown + "The card is busy."));
+  EXPECT_THAT(refused([] { throw SkipError("No such kernel."); }), HasSubstr(unknown + "No such kernel."));
+  EXPECT_THAT(refused([] { throw std::bad_alloc(); }), HasSubstr(unknown + "not enough memory."));
+}
+
 TEST(Check, OneReadingOfGradientsMustBeRight) {
   const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
   const auto with_readings = [&](double first, double second) {
