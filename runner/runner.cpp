@@ -187,6 +187,7 @@ class Worker {
     const std::uint32_t part = setup_.items.part(item);
     check_.only_device = !setup_.items.is_check(part);
     check_.first_run = part % setup_.items.devices() * check_.repeat;
+    check_.further_check = part > 0;
   }
 
   ApiResult check(std::uint32_t task) {

@@ -22,6 +22,7 @@
 #include "runner/check/result_dtypes.h"
 #include "runner/check/row_lines.h"
 #include "runner/check/sampled.h"
+#include "runner/dialects/error_data.h"
 #include "runner/results/counts.h"
 #include "runner/results/reason.h"
 
@@ -270,14 +271,14 @@ class Check {
   // A fault that comes and goes is of the hardware, not of the operator: worth a second run. The verdict stands.
   void look_again(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output,
                   const DeviceResult& first) {
-    DeviceResult second;
     const auto note = [](std::vector<DetailsRow>& rows, const std::string& line) {
       for (DetailsRow& row : rows) {
         if (row.status == Status::error) row.message += line + "\n";
       }
     };
-    try {
+    DeviceResult second;
     std::string problem;
+    try {
       const Stopwatch watch(result_.times.device);
       second = device_.run({call, op.name, *traits_, only_output, run_of_second_look, options_.rank});
     } catch (const NoTensorMemory& error) {
@@ -407,11 +408,17 @@ class Check {
     return {output.is_sound(), gradients.is_sound()};
   }
 
+  // Below the folder of error data. Several devices may check a call: the first has the place that it has in any run.
+  std::string place_of_tensors() const {
+    if (!options_.further_check) return options_.rank;
+    return (options_.rank.empty() ? "" : options_.rank + "/") + error_data_device(result_.device);
+  }
+
   // The verdict stands whether or not the tensors can be kept; who continues the run has them kept then.
   void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) {
     std::string problem;
     try {
-      const Folder folder = folder_below(*options_.error_data, options_.rank);
+      const Folder folder = folder_below(*options_.error_data, place_of_tensors());
       options_.dialect->save_error_data(folder, call, bench, device, result_);
       const std::string notice = options_.dialect->error_data_notice(folder, call);
       if (!notice.empty()) result_.message = notice;

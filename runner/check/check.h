@@ -23,6 +23,8 @@ struct CheckOptions {
   std::uint32_t first_run = 0;
   // The device runs the call, and nothing is compared: the result has checksums and no rows.
   bool only_device = false;
+  // Another device was to check the call: tensors that are kept go to a folder of this one.
+  bool further_check = false;
   // Where the tensors of calls that do not pass are written; none: nowhere.
   std::optional<Folder> error_data;
   // The rank whose call it is, where there are several, "step0/rank3": tensors are written to the folder of that name

@@ -96,6 +96,8 @@ std::string harmless_name(std::string text, std::size_t longest) {
 
 std::string error_data_prefix(const std::string& call) { return harmless_name(call, longest_name) + "."; }
 
+std::string error_data_device(std::int32_t device) { return "device" + std::to_string(device); }
+
 std::string first_taken_att_file(const MaterialisedCall& call) {
   const std::map<int, Tensor> positional = numbered(call.args);
   for (const auto& [n, tensor] : numbered(values_of(call.kwargs))) {

@@ -2,6 +2,7 @@
 // .npy files for MindSpore (acc_check_mindspore.md 8); those of the older tool (att_layout.md 12).
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "kernels/evaluate/evaluate.h"
@@ -17,6 +18,9 @@ std::string harmless_name(std::string text, std::size_t longest);
 
 // What the names of all files of a call begin with.
 std::string error_data_prefix(const std::string& call);
+
+// The folder of what a further device, which checked the call as well (--same-on-all), has given: "device3".
+std::string error_data_device(std::int32_t device);
 
 // Writes <folder>/<name>.forward.input.<n>.pt and so on. Slashes and control characters of names become '_' and long
 // names are cut, so that every file lies in the folder. Throws FileError for a file that cannot be written.

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "tests/support/unfinished.h"
@@ -85,6 +86,20 @@ TEST_F(SameOnAll, OfTwoDevicesTheBenchmarkTells) {
     EXPECT_THAT(agreement["reason"].get<std::string>(), HasSubstr("the benchmark speaks against it"));
   }
   EXPECT_THAT(finished.out, HasSubstr(R"("blamed_devices":[{"device":0,)"));
+}
+
+// Both are wrong, each in its own way, so that both check.
+TEST_F(SameOnAll, TheTensorsOfEveryDeviceThatChecksAreKept) {
+  const Finished finished = run({"-d", "0", "1", "--only", "Functional.gelu.*", "-save_error_data", "--sim-fault",
+                                 "Functional.gelu.*=scale=2", "--sim-fault", "Functional.gelu.*=wrong-on-device=0"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const fs::path folder = only_file(out(), "ut_error_data");
+  std::map<std::string, std::set<fs::path>> places;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) places[entry.path().filename()].insert(entry.path().parent_path());
+  }
+  ASSERT_FALSE(places.empty());
+  for (const auto& [name, folders] : places) EXPECT_EQ(folders.size(), 2U) << name;
 }
 
 TEST_F(SameOnAll, IsRefusedWithFewerThanTwoDevices) {
