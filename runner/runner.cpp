@@ -82,7 +82,8 @@ class Worker {
     const SignalStack stack;
     work_owner() = &slot_;
     // Its token is for others while it waits; where the run is being stopped, it goes on without.
-    const WaitTerms terms{[this] { slot_.computing.store(0); }, [this] { take_processor_again(); }};
+    const WaitTerms terms{[this] { slot_.computing.store(0); }, [this] { take_processor_again(); },
+                          [this](bool waits) { slot_.kept_waiting.store(waits ? 1 : 0); }};
     wait_terms() = &terms;
     const LastWords words = [this](std::string_view text) {
       slot_.last_words[text.copy(slot_.last_words.data(), slot_.last_words.size() - 1)] = 0;
@@ -186,8 +187,8 @@ class Worker {
     if (!setup_.items.on_all_devices()) return;
     const std::uint32_t part = setup_.items.part(item);
     check_.only_device = !setup_.items.is_check(part);
-    check_.first_run = part % setup_.items.devices() * check_.repeat;
     check_.further_check = part > 0;
+    check_.first_run = part % setup_.items.devices() * check_.repeat;
   }
 
   ApiResult check(std::uint32_t task) {

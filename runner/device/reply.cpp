@@ -14,6 +14,7 @@
 #include "kernels/evaluate/precision.h"
 #include "kernels/tensor/memory.h"
 #include "kernels/tensor/random.h"
+#include "runner/device/device_wait.h"
 
 namespace msrun {
 namespace {
@@ -28,6 +29,12 @@ class NoDeviceMemory : public NoTensorMemory {
  private:
   std::runtime_error text_;
 };
+
+template <class Lock>
+void wait_for(Lock& lock) {
+  const WaitForOthers wait;
+  lock.lock();
+}
 
 const char* said(ReplyStatus status) {
   if (status == ReplyStatus::unsupported) return "does not have this call";
@@ -78,12 +85,14 @@ DeviceResult result_of(Reply reply, const DeviceCall& call, const std::string& b
 
 Reply CallTurns::run(const std::function<Reply()>& ask, const std::function<void()>& give_back) {
   {
-    const std::shared_lock others(alone_);
+    std::shared_lock others(alone_, std::defer_lock);
+    wait_for(others);
     Reply reply = ask();
     if (reply.status != ReplyStatus::out_of_memory) return reply;
   }
   // Nothing else holds memory now, and what the device keeps for later is given back.
-  const std::unique_lock alone(alone_);
+  std::unique_lock alone(alone_, std::defer_lock);
+  wait_for(alone);
   give_back();
   return ask();
 }

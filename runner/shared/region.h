@@ -61,7 +61,7 @@ struct alignas(64) WorkerSlot {
   std::atomic<std::uint64_t> memory{0};     // bytes admitted, or claimed, for the task
   std::atomic<std::uint64_t> in_line{0};    // steady clock, nanoseconds: since when it waits for memory; 0: it does not
   std::atomic<std::uint32_t> computing{0};  // 1 while it holds, or claims, one of the processor tokens
-  std::atomic<std::uint32_t> kept_waiting{0};  // 1 while its call, which has begun, waits for a token of others
+  std::atomic<std::uint32_t> kept_waiting{0};  // 1 while its call, which has begun, waits for other calls
   std::atomic<std::uint32_t> fatal_signal{0};  // set by the thread that caught one, before the process dies of it
   // These speak of the runner as a whole, and count in the first of its slots.
   std::atomic<std::uint32_t> heartbeat{0};  // grows while the process is not stopped, whatever its threads are at

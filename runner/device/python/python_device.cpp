@@ -41,7 +41,10 @@ class Places {
   explicit Places(std::size_t count) : free_(count) {}
   void take() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return free_ > 0; });
+    if (free_ == 0) {
+      const WaitForOthers wait;
+      changed_.wait(lock, [&] { return free_ > 0; });
+    }
     --free_;
   }
   void give() {

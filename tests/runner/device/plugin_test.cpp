@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/tensor/memory.h"
+#include "runner/device/device_wait.h"
 #include "runner/device/plugin/values.h"
 #include "tests/support/error_of.h"
 
@@ -186,6 +187,28 @@ TEST(DeviceReply, AsksASecondTimeAfterMemoryWasGivenBack) {
   };
   EXPECT_EQ(turns.run(ask, [&] { steps += "g"; }).status, ReplyStatus::done);
   EXPECT_EQ(steps, "aga");
+}
+
+// What a call waits for is no time of its own, and it is its own time while it is asked.
+TEST(DeviceReply, WaitsForOtherCallsOutsideOfItsTime) {
+  CallTurns turns;
+  bool waits = false;
+  std::string changes;
+  const WaitTerms terms{{}, {}, [&](bool now) {
+                          waits = now;
+                          changes += now ? "w" : "r";
+                        }};
+  wait_terms() = &terms;
+  const auto ask = [&] {
+    EXPECT_FALSE(waits);
+    changes += "a";
+    Reply reply;
+    reply.status = ReplyStatus::out_of_memory;
+    return reply;
+  };
+  turns.run(ask, [] {});
+  wait_terms() = nullptr;
+  EXPECT_EQ(changes, "wrawra");
 }
 
 }  // namespace
