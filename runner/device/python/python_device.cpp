@@ -122,12 +122,7 @@ class PythonDevice final : public Device {
     Lane& lane = lane_of_this_thread();
     std::optional<DeviceWait> wait;
     if (!is_processor()) wait.emplace();
-    Reply reply = turns_.run([&] { return ask(lane, call); },
-                             [&] {
-                               for (const auto& worker : workers_) {
-                                 send_frame(worker->process.control(), R"({"trim":1})");
-                               }
-                             });
+    Reply reply = turns_.run([&] { return ask(lane, call); }, [&] { give_back_memory(); });
     wait.reset();
     if (reply.status == ReplyStatus::lost) {
       end_runner(seat_.device_id, "its " + worker_name() + " lost the device: " + readable(bounded(reply.error)));
@@ -139,6 +134,22 @@ class PythonDevice final : public Device {
   bool is_processor() const { return options_.kind == "cpu"; }
 
   std::string worker_name() const { return std::string(options_.framework->name) + " worker"; }
+
+  // Of all workers, before the call runs again: the memory that it needs may be another one's. Nothing else is asked or
+  // told meanwhile.
+  void give_back_memory() {
+    std::vector<Worker*> asked;
+    for (const auto& worker : workers_) {
+      if (send_frame(worker->process.control(), R"({"trim":1})")) asked.push_back(worker.get());
+    }
+    std::string answer;
+    try {
+      // One that has died meanwhile is found out by the next call.
+      for (Worker* worker : asked) receive_frame(worker->process.control(), answer);
+    } catch (const BadFrame& error) {
+      worker_talks_nonsense(error.what());
+    }
+  }
 
   Lane& lane_of_this_thread() {
     const std::lock_guard lock(mutex_);

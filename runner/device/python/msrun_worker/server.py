@@ -124,6 +124,7 @@ def _control(framework, connection, device):
         else:
             raise protocol.BadFrame("the control message %r is not known" % sorted(message))
 
+            protocol.Frames(connection).send({"trimmed": 1})
 
 def _fork_workers(options, framework, connection):
     """Says what there is and forks, as often as it is asked to. Returns in the workers alone."""
