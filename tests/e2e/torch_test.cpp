@@ -315,6 +315,42 @@ TEST_F(Torch, ARepliesThatBreakTheProtocolEndTheWorker) {
   }
 }
 
+// The lanes of one worker are fewer than the threads: a call that waits for one gets no older meanwhile.
+TEST_F(Torch, WaitingForALaneIsNoTimeOfACall) {
+  const Finished finished =
+      run_faulty(scratch_, "take_three_seconds",
+                 {"--torch-lanes", "1", "--task-timeout", "5s", "--retries", "0", "--only", "Functional.relu.[01]"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  for (const auto& [name, row] : results(scratch_)) EXPECT_EQ(row[0], "pass") << name;
+}
+
+TEST_F(Torch, AResultOfTooManyValuesIsTheSkipOfItsCall) {
+  const Finished finished = run_faulty(scratch_, "many_values");
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  expect_only_relu_skipped(scratch_, "torch:cpu could not run the call: its result has more values than can be sent");
+  EXPECT_THAT(finished.err + finished.out, Not(HasSubstr("its torch worker")));
+}
+
+// Whoever ends a job tells every process of it, and some of them twice.
+TEST_F(Torch, WhatIsUnderWayIsFinishedWhenAllProcessesAreToldToEnd) {
+  const std::string program = scratch_.write("python", "#!/bin/sh\nexec " + torch_python() + " '" + source_root() +
+                                                           "/tests/e2e/torch/faulty_python.py' \"$@\"\n");
+  chmod(program.c_str(), 0755);
+  const std::string mark = scratch_.file("mark");
+  Process process(arguments(scratch_, {"--python", program, "--only", "Functional.relu.*"}), scratch_.path(),
+                  {"MSRUN_TEST_FAULT=take_three_seconds", "MSRUN_TEST_ONCE=" + mark});
+  ASSERT_TRUE(eventually(60, [&] { return fs::exists(mark); }));
+  for (int time = 0; time < 2; ++time) {
+    for (const pid_t member : family(process.pid())) ::kill(member, SIGTERM);
+  }
+  const Finished finished = process.wait();
+  EXPECT_EQ(finished.exit_code, 3) << finished.out << finished.err;
+  EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("its torch worker")));
+  const auto found = results(scratch_);
+  EXPECT_FALSE(found.empty()) << "the call under way has a result";
+  for (const auto& [name, row] : found) EXPECT_EQ(row[0], "pass") << name;
+}
+
 TEST_F(Torch, WithoutTorchTheRunDoesNotBegin) {
   const Finished finished = run_faulty(scratch_, "import");
   EXPECT_EQ(finished.exit_code, 2);

@@ -91,12 +91,12 @@ def fail():
 
 def nonsense():
     from msrun_worker import protocol
-    protocol.Frames.send = lambda self, message: self._connection.sendall(b"\x05\x00\x00\x00{]{]{")
+    protocol.Frames.send_text = lambda self, text: self._connection.sendall(b"\x05\x00\x00\x00{]{]{")
 
 
 def endless_frame():
     from msrun_worker import protocol
-    protocol.Frames.send = lambda self, message: self._connection.sendall(b"\xff\xff\xff\xff")
+    protocol.Frames.send_text = lambda self, text: self._connection.sendall(b"\xff\xff\xff\xff")
 
 
 def outside():
@@ -104,8 +104,16 @@ def outside():
         tensors.Arena.write = lambda self, tensor: (1 << 40, 256)
 
 
+def take_three_seconds():
+    time.sleep(3)
+
+
 def wrong_shape():
     """Is what relu returns, not what it does."""
+
+
+def many_values():
+    """Likewise: more of them than a frame has room for."""
 
 
 def is_turn():
@@ -126,6 +134,8 @@ def misbehaving(function, fault):
             return function(*args, **kwargs)
         fault()
         result = function(*args, **kwargs)
+        if fault is many_values:
+            return [0.12345678901234567] * 4000000
         return result[:-1] if fault is wrong_shape else result
     return relu
 

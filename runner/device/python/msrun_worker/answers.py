@@ -23,6 +23,11 @@ def code(number):
             r"(?:\W+(?:code|is|was|no|value|ret|returned))*\W{1,4}(?:%s)\b" % number)
 
 
+def too_long(request):
+    """The reply to a call whose results are too many values for a frame."""
+    return {"id": request.get("id"), "status": FAILED, "error": "its result has more values than can be sent to msrun"}
+
+
 class Unresolved(Exception):
     """The framework has nothing of the recorded name. Its text is for the user."""
 

@@ -42,6 +42,11 @@ def _parse(text):
     return message
 
 
+def encoded(message):
+    """The text of a frame."""
+    return _encoder.encode(message).encode("utf-8", "replace")
+
+
 class Frames:
     """The frames of one socket, which is used by one thread."""
 
@@ -83,7 +88,10 @@ class Frames:
         return _parse(text)
 
     def send(self, message):
-        text = _encoder.encode(message).encode("utf-8", "replace")
+        self.send_text(encoded(message))
+
+    def send_text(self, text):
+        """text: an encoded message of at most LONGEST_FRAME bytes."""
         self._connection.sendall(_LENGTH.pack(len(text)) + text)
 
 

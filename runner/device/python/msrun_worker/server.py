@@ -13,7 +13,7 @@ import threading
 import traceback
 import warnings
 
-from msrun_worker import forks, protocol
+from msrun_worker import answers, forks, protocol
 
 
 class _Framework:
@@ -98,7 +98,10 @@ def _serve_lane(framework, number, connection, descriptor, device):
             request = frames.receive()
             if request is None:
                 return
-            frames.send(calls.answer(request, arena, device))
+            text = protocol.encoded(calls.answer(request, arena, device))
+            if len(text) > protocol.LONGEST_FRAME:
+                text = protocol.encoded(answers.too_long(request))
+            frames.send_text(text)
     except (ConnectionError, BrokenPipeError):
         return
     except protocol.BadFrame as error:
