@@ -34,10 +34,9 @@ int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid,
     std::set_terminate(std::abort);
     prctl(PR_SET_NAME, ("msrun-dev" + std::to_string(device)).c_str());
     const sigset_t handled = handled_signals();
-    // Ctrl-C on the terminal and its closing reach the whole process group; what they mean is the supervisor's to say.
-    std::signal(SIGINT, SIG_IGN);
-    std::signal(SIGHUP, SIG_IGN);
-    std::signal(SIGTERM, SIG_DFL);
+    // Ctrl-C on the terminal, its closing and whoever ends a job reach all processes of it; what that means is the
+    // supervisor's to say.
+    for (const int number : {SIGINT, SIGHUP, SIGTERM}) std::signal(number, SIG_IGN);
     sigprocmask(SIG_UNBLOCK, &handled, nullptr);
     unblock_standard_output();
     body();

@@ -21,6 +21,9 @@ constexpr double tick_interval = 0.1;
 // Seconds that calls in flight may go on for after SIGTERM.
 constexpr double terminate_grace = 5;
 
+// Seconds within which another SIGTERM or SIGHUP belongs to the first: who ends a job tells a process and then its
+// group, and a terminal that closes tells it twice.
+constexpr double same_request = 1;
 std::size_t total_threads(const SupervisorOptions& options) {
   std::size_t total = 0;
   for (const std::size_t threads : options.threads) total += threads;
@@ -114,6 +117,8 @@ void Supervisor::on_signals() {
   while (const std::optional<int> signal_number = next_signal(signals_.get())) {
     const bool terminate = *signal_number != SIGINT;
     if (++interrupts_ == 1) {
+    const double now = steady_seconds();
+    if (terminate && terminated_ > 0 && now - terminated_ < same_request) continue;
       request_stop();
       if (terminate) terminated_ = steady_seconds();
       spdlog::warn("Stopping: calls that are running are finished first{}.",

@@ -108,10 +108,10 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 [[noreturn]] void become(pid_t parent, int control, int fault, int output, char* const* arguments,
                          char* const* environment) {
   end_with_parent(parent, SIGKILL);
-  // What Ctrl-C on the terminal means is the supervisor's to say.
+  // What Ctrl-C on the terminal, its closing or the end of a job means is the supervisor's to say.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
-  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGTERM, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -99,8 +99,23 @@ TEST_F(Stop, ByAClosedTerminal) {
   const auto run = busy_run();
   for (const auto& [pid, name] : children(run->pid())) ::kill(pid, SIGHUP);
   run->signal(SIGHUP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_TRUE(run->running());
   run->signal(SIGTERM);
   EXPECT_LT(seconds_until_end(*run), 2);
+  expect_stopped(run->wait());
+}
+
+// timeout tells the process and then its group, a job scheduler all processes: the calls in flight have their time.
+TEST_F(Stop, BySigtermToAllProcessesAndOnceMore) {
+  const auto run = busy_run();
+  for (const auto& [pid, name] : children(run->pid())) ::kill(pid, SIGTERM);
+  run->signal(SIGTERM);
+  ASSERT_TRUE(eventually(10, [&] { return run->out().find("Stopping") != std::string::npos; }));
+  run->signal(SIGTERM);
+  const double seconds = seconds_until_end(*run);
+  EXPECT_GT(seconds, 3);
+  EXPECT_LT(seconds, 9);
   expect_stopped(run->wait());
 }
 
@@ -113,6 +128,7 @@ TEST_F(Stop, NotByAClosedTerminalUnderNohup) {
   EXPECT_TRUE(run->running());
   run->signal(SIGTERM);
   ASSERT_TRUE(eventually(10, [&] { return run->out().find("Stopping") != std::string::npos; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
   run->signal(SIGTERM);
   EXPECT_LT(seconds_until_end(*run), 2);
   expect_stopped(run->wait());

@@ -148,14 +148,15 @@ TEST_F(RunnerProcessTest, AnExceptionIsExitCode4) {
   EXPECT_EQ(death_text(status), "ended with exit code 4");
 }
 
-TEST_F(RunnerProcessTest, CtrlCIsForTheSupervisor) {
+TEST_F(RunnerProcessTest, WhatEndsAJobIsForTheSupervisor) {
   runner_.start([&] {
     raise(SIGINT);
     raise(SIGHUP);
-    send(0, "alive");
     raise(SIGTERM);
+    send(0, "alive");
+    raise(SIGUSR1);
   });
-  EXPECT_EQ(death_text(wait_for_end()), "killed by signal 15 (SIGTERM)");
+  EXPECT_EQ(death_text(wait_for_end()), "killed by signal 10 (SIGUSR1)");
   EXPECT_THAT(received(), ElementsAre("alive"));
 }
 

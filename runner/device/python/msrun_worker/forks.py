@@ -20,6 +20,31 @@ _NUMBER = struct.Struct("<i")
 _DESCRIPTORS = {"hello": 1, "fork": 4}
 
 
+# The process that is forked now is a worker, or one that inspects.
+_forks_own = False
+
+
+def _end_as_usual():
+    if not _forks_own:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def outlive_termination():
+    """Whoever ends a job sends SIGTERM to all of its processes: what that means for the calls in flight is msrun's to
+    say, which kills this process or closes its sockets. What libraries start or fork is ended by it as ever."""
+    signal.signal(signal.SIGTERM, lambda number, frame: None)
+    os.register_at_fork(after_in_child=_end_as_usual)
+
+
+def _fork():
+    global _forks_own  # pylint: disable=global-statement
+    _forks_own = True
+    try:
+        return os.fork()
+    finally:
+        _forks_own = False
+
+
 def _live_with(lifeline):
     """Has the kernel kill this process when the other end of the pipe closes, whatever it is at: its parent is not the
     runner, whose end would be told otherwise."""
@@ -99,7 +124,7 @@ def serve(connection, inspect):
             os._exit(0)
         if _DESCRIPTORS.get(next(iter(message), None)) != len(descriptors):
             raise protocol.BadFrame("what is asked of the process that forks is not known")
-        pid = os.fork()
+        pid = _fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -124,10 +124,10 @@ def _control(framework, connection, device):
         elif "trim" in message:
             with contextlib.suppress(Exception):
                 device.give_back()
+            protocol.Frames(connection).send({"trimmed": 1})
         else:
             raise protocol.BadFrame("the control message %r is not known" % sorted(message))
 
-            protocol.Frames(connection).send({"trimmed": 1})
 
 def _fork_workers(options, framework, connection):
     """Says what there is and forks, as often as it is asked to. Returns in the workers alone."""
@@ -156,6 +156,7 @@ def _silence_warnings():
 
 def main(words, package, name):
     """package: that of the worker, with the modules names, tensors, devices and calls; name: the framework's."""
+    forks.outlive_termination()
     _silence_warnings()
     framework = _Framework(package, name)
     options = _options(words, package)
