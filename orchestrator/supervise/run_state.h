@@ -28,6 +28,7 @@ struct RunState {
   std::size_t total;                  // results that there are when the run is complete
   std::uint64_t earlier_failures;     // of the results that were restored
   bool enough_failures = false;       // as many since as are to stop the run
+  bool has_begun = false;             // which the journal says once, whatever leases follow
   std::vector<DeviceRecord> devices;  // in the order of the options' devices
 };
 

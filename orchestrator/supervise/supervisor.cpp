@@ -4,6 +4,7 @@
 #include <cmath>
 #include <csignal>
 #include <exception>
+#include <utility>
 
 #include <spdlog/spdlog.h>
 
@@ -20,10 +21,10 @@ constexpr double collect_interval = 0.003;
 constexpr double tick_interval = 0.1;
 // Seconds that calls in flight may go on for after SIGTERM.
 constexpr double terminate_grace = 5;
-
 // Seconds within which another SIGTERM or SIGHUP belongs to the first: who ends a job tells a process and then its
 // group, and a terminal that closes tells it twice.
 constexpr double same_request = 1;
+
 std::size_t total_threads(const SupervisorOptions& options) {
   std::size_t total = 0;
   for (const std::size_t threads : options.threads) total += threads;
@@ -88,7 +89,7 @@ RunEnd Supervisor::run() {
     });
   }
   record_planned_skips();
-  results_.note(start_note());
+  if (!std::exchange(run_.has_begun, true)) results_.note(start_note());
   note_in_flight();
   results_.commit();
   for (Runner& runner : runners_) {
@@ -116,11 +117,11 @@ void Supervisor::handle_events() {
 void Supervisor::on_signals() {
   while (const std::optional<int> signal_number = next_signal(signals_.get())) {
     const bool terminate = *signal_number != SIGINT;
-    if (++interrupts_ == 1) {
     const double now = steady_seconds();
     if (terminate && terminated_ > 0 && now - terminated_ < same_request) continue;
+    if (++interrupts_ == 1) {
       request_stop();
-      if (terminate) terminated_ = steady_seconds();
+      if (terminate) terminated_ = now;
       spdlog::warn("Stopping: calls that are running are finished first{}.",
                    terminate ? "" : "; press Ctrl-C again to stop at once");
     } else {
