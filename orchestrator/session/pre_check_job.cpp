@@ -202,12 +202,21 @@ void PreCheckJob::set_error_data_aside(const Folder& place, const std::string& n
   spdlog::warn("{} holds tensors of an earlier run; they are set aside as {}.", path, kept);
 }
 
-// False for a fresh run if another run has the folder of that stamp.
-bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& files) {
+// False for a fresh run if another run has the folder of that stamp. kept_tensors: the earlier run was begun with
+// -save_error_data.
+bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& files, bool kept_tensors) {
   if (!session.options.save_error_data) return true;
   const Folder place(form_->error_data_place(config_, files));
-  const bool several_devices = session.options.command == Command::multi_acc_check;
-  const std::string name = session.plan.dialect().error_data_folder(files.stamp, several_devices);
+  const Dialect& dialect = session.plan.dialect();
+  std::string name = dialect.error_data_folder(files.stamp, session.options.command == Command::multi_acc_check);
+  if (kept_tensors) {
+    // Whichever command goes on: the one that began has made a folder with the stamp, or saves in the one without.
+    name = dialect.error_data_folder(files.stamp, true);
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(place.path_of(name), ignored)) {
+      name = dialect.error_data_folder(files.stamp, false);
+    }
+  }
   if (!resumed_ && name.find(files.stamp) == std::string::npos) {
     set_error_data_aside(place, name, name + "_before_" + files.stamp);
   } else if (!resumed_ && place.make_new(name)) {
@@ -233,7 +242,7 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
   if (resumed_) {
     earlier = reopen_run(session, files_, style, new_journal_);
     if (earlier->is_imported) require_rows_of_recording(session, *earlier, files_.result);
-    open_error_data(session, files_);
+    open_error_data(session, files_, earlier->kept_tensors);
     journal_.emplace(std::move(earlier->journal));
     attempts_ = std::move(earlier->attempts);
     notes_ = std::move(earlier->notes);

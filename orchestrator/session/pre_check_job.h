@@ -46,7 +46,7 @@ class PreCheckJob final : public Job {
   void say_part(const SessionState& session, bool complete) const;
   static bool has_rank_files(const Plan& plan, const RunFiles& files);
   static void set_error_data_aside(const Folder& place, const std::string& name, const std::string& other);
-  bool open_error_data(const SessionState& session, const RunFiles& files);
+  bool open_error_data(const SessionState& session, const RunFiles& files, bool kept_tensors = false);
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();
   void warn_of_tensors_not_kept(const Plan& plan) const;

@@ -84,6 +84,14 @@ KeptResults placed(const SessionState& session, const StoredResults& kept) {
   return results;
 }
 
+bool was_begun_with(const std::string& metadata, const char* flag) {
+  const json header = json::parse(metadata, nullptr, false);
+  const auto groups = header.find("arguments");
+  if (groups == header.end()) return false;
+  return std::ranges::any_of(*groups,
+                             [&](const json& group) { return group.is_array() && group == json::array({flag}); });
+}
+
 EarlierRun reopen_journal(const SessionState& session, const std::string& path) {
   // Locked first: what is read and what is continued are the same then.
   std::unique_ptr<journal::File> file = journal::open_file(path);
@@ -120,7 +128,8 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
           std::move(attempts),
           std::move(others),
           {},
-          false};
+          false,
+          was_begun_with(metadata, "-save_error_data")};
 }
 
 // The rows of the result file, by whether their calls are planned.
@@ -191,7 +200,7 @@ EarlierRun import_run(const SessionState& session, const RunFiles& files, const 
     spdlog::info("{}: {} rows are of calls that these options leave out; they stay as they are.", files.result,
                  rows.others.size());
   }
-  return {*std::move(journal), std::move(results), {}, {}, std::move(kept), std::move(imported.notes), true};
+  return {*std::move(journal), std::move(results), {}, {}, std::move(kept), std::move(imported.notes), true, false};
 }
 
 // What to do about a journal that nothing can be read from, if there are CSVs to go on with.

@@ -31,6 +31,7 @@ struct EarlierRun {
   KeptResults kept;
   std::vector<std::string> notes;  // what of the files could not be used; one sentence each
   bool is_imported = false;        // from the CSVs
+  bool kept_tensors = false;       // it was begun with -save_error_data
 };
 
 // Reads the journal; without one the CSVs, which are of that style, and makes a journal of what they say: rows of calls
