@@ -119,7 +119,7 @@ constexpr auto output = std::to_array<Option>({
     {"--color WHEN", "auto (default: on a terminal, unless NO_COLOR is set), always or never", Takes::one_value},
     {"--summary", "closing table, also where stdout is no terminal"},
     {"--no-summary", "no closing table"},
-    {"--report", "an HTML report beside the CSVs: the default, but for --compat and --layout att"},
+    {"--report", "an HTML report beside the CSVs: the default, but for --compat, --layout att, --shard and --steal"},
     {"--no-report", "no HTML report; msrun report makes it later"},
     {"--junit FILE", "write the results as JUnit XML, for servers that show tests", Takes::one_value},
     {"--durations N", "name the N slowest calls at the end", Takes::one_value},

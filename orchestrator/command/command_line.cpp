@@ -402,7 +402,8 @@ void replace_help_word(std::vector<std::string>& words) {
 
 bool wants_report(const Options& options) {
   const bool has_own_files = options.layout == ReportLayout::current && !options.compat_msprobe;
-  return options.report.value_or(has_own_files);
+  const bool is_part = options.shard.has_value() || options.steal;
+  return options.report.value_or(has_own_files && !is_part);
 }
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {

@@ -78,7 +78,7 @@ struct Options {
   bool english_titles = false;
   MessageFormat message_format = MessageFormat::human;
   std::optional<bool> summary;  // unset: printed if stdout is a terminal
-  std::optional<bool> report;   // unset: written where the files are not to be those of another tool (wants_report)
+  std::optional<bool> report;   // unset: as a rule it is written (wants_report)
   ColourMode colour = ColourMode::automatic;
   FailOn fail_on = FailOn::never;
   std::string junit_path;       // file of the results for servers that show tests; empty: none
@@ -142,7 +142,7 @@ struct Options {
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings
 };
 
-// Whether a run that is complete leaves a report beside its CSVs.
+// Whether a run that is complete leaves a report beside its CSVs. One of many parts does so only if it is asked to.
 bool wants_report(const Options& options);
 
 using ParsedCommandLine = std::variant<Options, JournalOptions, MergeOptions, ToolRequest, PrintAndExit>;

@@ -231,7 +231,6 @@ bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& f
 ResultStore& PreCheckJob::open(const SessionState& session) {
   const Options& options = session.options;
   report_wanted_ = wants_report(options);
-  calls_ = session.plan.size();
   names_ = form_->shown_names(session.plan);
   own_view_ = form_->wrap(session.plan, names_, session.stdout_view,
                           [this](std::uint32_t task) { return task < earlier_.size() && earlier_[task]; });
@@ -293,7 +292,9 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
 void PreCheckJob::finish(bool complete) {
   // The page is made of the journal, while the CSVs are made of the results in memory.
   std::future<std::string> page;
-  results_->finish([&] { page = begin_page(); });
+  results_->finish([&] {
+    if (complete) page = begin_page();
+  });
   if (takes_leases_) {
     // How many of the calls are this process's shows at the end.
     junit_facts_.planned = 0;
@@ -331,7 +332,7 @@ void PreCheckJob::require_saved_tensors() const {
 
 // On a thread of its own, or where none can be had, when it is asked for; nothing if no report is to be made.
 std::future<std::string> PreCheckJob::begin_page() {
-  if (!report_wanted_ || results_->done() < calls_) return {};
+  if (!report_wanted_) return {};
   return std::async(std::launch::async | std::launch::deferred,
                     [this] { return report_of_run(results_->folder(), files_); });
 }

@@ -78,7 +78,6 @@ class PreCheckJob final : public Job {
   std::optional<ResultStore> results_;
   std::vector<std::string> ranks_;  // names; empty: one recording
   bool resumed_ = false;
-  std::size_t calls_ = 0;
   bool takes_leases_ = false;
   bool report_wanted_ = false;
   bool report_written_ = false;

@@ -73,6 +73,21 @@ TEST_F(ReportOfARun, IsNotWrittenWhereItIsNotWantedOrTheFilesAreAnotherTools) {
   EXPECT_EQ(run({"--report", "--no-report"}).exit_code, 2);
 }
 
+TEST_F(ReportOfARun, OfAPartIsWrittenIfItIsAskedFor) {
+  for (const std::vector<std::string>& part : {std::vector<std::string>{"--shard", "2/3"}, {"--steal"}}) {
+    fs::remove_all(out());
+    ASSERT_EQ(run(part).exit_code, 0);
+    EXPECT_THAT(reports_in(out()), IsEmpty());
+    fs::remove_all(out());
+    std::vector<std::string> asked = part;
+    asked.emplace_back("--report");
+    ASSERT_EQ(run(asked).exit_code, 0);
+    ASSERT_EQ(reports_in(out()).size(), 1U) << part.front();
+    // However many leases it had, it was one run.
+    EXPECT_THAT(read_file(only_file(out(), prefix)), Not(HasSubstr("\"Sessions\"")));
+  }
+}
+
 TEST_F(ReportOfARun, ThatWasInterruptedIsWrittenByTheRunThatGoesOn) {
   {
     Process running({"-api_info", dump("llama_fp32"), "-n", "2", "-o", out(), "--backend", "sim", "--sim-fault",
