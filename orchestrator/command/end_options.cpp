@@ -20,6 +20,10 @@ void set_ends(const Arguments& arguments, Options& options) {
     throw UserError(
         "--last-failed does not go with --layout att, whose runs need a folder without the journal of another one");
   }
+  for (const char* name : {"junit", "fail_on", "durations"}) {
+    if (!options.dry_run || !arguments.given(name)) continue;
+    options.notices.push_back(arguments.shown(name) + " does nothing with --dry-run, which has no results.");
+  }
   options.max_failures = arguments.number<std::uint32_t>("max_failures", 0, 1, most, "a whole number");
   options.durations = arguments.number<std::uint32_t>("durations", 0, 1, most, "a whole number");
   options.junit_path = arguments.text("junit");

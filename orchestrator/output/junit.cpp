@@ -121,7 +121,7 @@ void write_junit(AtomicFile& file, const JunitFacts& facts, const EachResult& ea
   std::string missing = facts.stopped;
   if (facts.planned > counts.all()) {
     missing = std::to_string(facts.planned - counts.all()) + " of " + std::to_string(facts.planned) +
-              " calls have no result.";
+              " calls have no result." + (facts.stopped.empty() ? "" : " " + facts.stopped);
   }
   const std::uint64_t in_error = counts.of(Case::in_error) + (missing.empty() ? 0 : 1);
   const std::string sums = attribute("tests", std::to_string(counts.all() + (missing.empty() ? 0 : 1))) +

@@ -92,6 +92,9 @@ class Job {
   virtual void announce(RunStarted& event) const = 0;
   // Commits the results of this session and completes the files; complete: nothing was left to check.
   virtual void finish(bool complete) = 0;
+  // In place of it where an error of the system, which the text says, has stopped the session: what can be told in
+  // files of a run is told of what was committed. Throws WriteError.
+  virtual void finish_after_failure(const std::string& failure) = 0;
   // Calls that were checked; if there are none, a complete run is no success, unless it is only a part of one.
   virtual std::uint64_t checked() const = 0;
   // Whether --fail-on asks for exit code 1.
@@ -102,7 +105,7 @@ class Job {
   virtual bool prints_results() const { return false; }
   // Tells the view.
   virtual void tell_end(const SessionState& /*session*/, const RunFinished& event) { view().run_finished(event); }
-  // The closing lines for a human reader.
+  // The closing lines for a human reader; where events are printed, what they do not say.
   virtual void print_closing(const SessionState& session, const SessionEnd& end) = 0;
   // What a human reader can do about a run that is not complete.
   virtual void print_incomplete(const SessionState& session) const = 0;

@@ -96,6 +96,7 @@ void OverflowJob::tell_end(const SessionState& session, const RunFinished& event
 }
 
 void OverflowJob::print_closing(const SessionState& session, const SessionEnd& end) {
+  if (session.options.message_format == MessageFormat::json) return;
   const OverflowCounts& counts = report_->counts();
   spdlog::info("Of {} calls: {} no overflow, {} normal overflow (on both sides), {} abnormal overflow, {} skipped.",
                session.plan.size(), counts.none, counts.normal, counts.abnormal, counts.skipped);

@@ -28,6 +28,7 @@ class OverflowJob final : public Job {
     results_->finish();
     report_->flush();
   }
+  void finish_after_failure(const std::string& /*failure*/) override { report_->flush_to_log(); }
   std::uint64_t checked() const override;
   bool fails(FailOn level) const override;
   bool prints_results() const override { return csv_path_.empty(); }

@@ -62,16 +62,23 @@ OverflowReport::OverflowReport(const Dialect& dialect, bool compat_msprobe, Prog
 void OverflowReport::api_result(const ApiResult& result) {
   other_.api_result(result);
   waiting_.emplace(result.task, result);
-  for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_; first = waiting_.erase(first)) {
-    report(first->second);
+  while (!waiting_.empty() && waiting_.begin()->first == next_) {
     ++next_;
+    report_first();
   }
 }
 
 void OverflowReport::flush() {
-  for (const auto& [task, result] : waiting_) report(result);
-  waiting_.clear();
+  while (!waiting_.empty()) report_first();
 }
+
+void OverflowReport::flush_to_log() {
+  csv_.reset();
+  flush();
+}
+
+// One whose row cannot be written is reported all the same, and waits no more.
+void OverflowReport::report_first() { report(waiting_.extract(waiting_.begin()).mapped()); }
 
 void OverflowReport::report(const ApiResult& result) {
   using Verdict = OverflowFinding::Verdict;

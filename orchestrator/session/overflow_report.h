@@ -37,11 +37,14 @@ class OverflowReport : public ProgressView {
 
   // Reports what still waits for a call before it, when no more results come.
   void flush();
+  // The same without the file, which may be what could not be written.
+  void flush_to_log();
 
   const OverflowCounts& counts() const { return counts_; }
 
  private:
   void report(const ApiResult& result);
+  void report_first();
 
   const Dialect& dialect_;
   bool compat_msprobe_;

@@ -285,6 +285,12 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   compare.max_abs_error = options.max_abs_error;
   compare.quantization_apis = session.quantization_apis;
   supervision.check.sampled_work = options.sampled_work;
+void PreCheckJob::finish_after_failure(const std::string& failure) {
+  junit_facts_.stopped = failure;
+  if (takes_leases_) junit_facts_.planned = 0;
+  write_junit_file([this](const auto& visit) { results_->for_each(visit); });
+}
+
   supervision.check.error_data = error_data_;
   supervision.in_child = [this] { journal_->close_in_child(); };
 }
@@ -310,7 +316,9 @@ void PreCheckJob::finish_without_calls() {
 }
 
 void PreCheckJob::write_junit_file(const EachResult& each_result) {
-  if (!junit_) return;
+  if (!junit_ || junit_begun_) return;
+  // What cannot be written is not tried again.
+  junit_begun_ = true;
   write_junit(*junit_, junit_facts_, each_result);
   junit_->commit();
   junit_.reset();
@@ -418,14 +426,16 @@ void PreCheckJob::tell_end(const SessionState& /*session*/, const RunFinished& e
   RunFinished with_report = event;
   if (report_written_) with_report.report_path = files_.report;
   view().run_finished(with_report);
+  if (!human) return;
 }
 
 void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& end) {
-  if (!end.failure.empty()) return;
+  // Events say all but what is asked for by an option of its own.
+  const bool human = session.options.message_format != MessageFormat::json;
   for (const std::string& name : results_->kept_of_ranks()) {
     spdlog::warn("{} has rows of calls that the journal does not have, and is kept.", name);
   }
-  if (end.complete()) {
+  if (end.complete() && human) {
     log_places("acc_check task result csv is saved in", "acc_check task details csv is saved in");
     if (report_written_) spdlog::info("acc_check task report is saved in {}", files_.report);
     const bool has_calls = results_->done() > 0 || part_label(session.options).empty();
@@ -433,7 +443,7 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
   }
   log_times(session, *results_);
   const std::optional<std::string> tables = form_->tables(*results_, session.console.paint());
-  if (session.options.summary.value_or(tables || isatty(STDOUT_FILENO) != 0)) {
+  if (session.options.summary.value_or(human && (tables || isatty(STDOUT_FILENO) != 0))) {
     session.console.print(tables ? *tables : summary_text(session));
   }
   if (session.options.durations > 0) session.console.print(slowest_text(session.options.durations));

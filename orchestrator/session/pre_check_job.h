@@ -34,6 +34,7 @@ class PreCheckJob final : public Job {
   void make_durable() override { results_->make_durable(); }
   void announce(RunStarted& event) const override;
   void finish(bool complete) override;
+  void finish_after_failure(const std::string& failure) override;
   std::uint64_t checked() const override { return results_->summary().counts().compared(); }
   bool fails(FailOn level) const override;
   std::string resume_command(const SessionState& session) const override;
@@ -71,6 +72,7 @@ class PreCheckJob final : public Job {
   NewFile new_journal_;
   NewFile new_error_data_;
   std::optional<AtomicFile> junit_;  // none: not asked for
+  bool junit_begun_ = false;
   JunitFacts junit_facts_;
   std::vector<std::string> notes_;  // about the CSVs of the earlier run
   bool is_imported_ = false;        // that run is known from its CSVs alone

@@ -132,8 +132,16 @@ int Session::end_without_calls() {
 
 SessionEnd Session::supervise(ResultStore& results) {
   SessionEnd end = run_supervisor(results);
+  if (end.failure.empty()) return end;
   // What did not reach the journal is lost, and is no part of what is told.
-  if (!end.failure.empty()) results.drop_uncommitted();
+  results.drop_uncommitted();
+  try {
+    job_.finish_after_failure(end.failure);
+  } catch (const WriteError& error) {
+    spdlog::error("{}", error.what());
+  } catch (const std::bad_alloc&) {
+    spdlog::error("Not enough memory to tell in files what was found; what is finished is kept.");
+  }
   return end;
 }
 
@@ -279,7 +287,7 @@ int Session::close(const ResultStore& results, const SessionEnd& end) {
   if (!end.failure.empty()) spdlog::error("{}", end.failure);
   const bool human = !is_json(state_.options);
   job_.tell_end(state_, finished_event(results, end.complete(), code));
-  if (human) job_.print_closing(state_, end);
+  job_.print_closing(state_, end);
   if (!human && end.complete() && is_empty()) spdlog::error("Nothing was checked.");
   if (end.failure.empty() && end.end == RunEnd::no_devices) {
     spdlog::error("{}", state_.options.same_on_all ? "A device was given up, and --same-on-all needs every one."

@@ -186,6 +186,32 @@ TEST_F(Ends, JunitThatCannotBeWrittenIsRefusedBeforeAnythingRuns) {
   expect_refused({"run_overflow_check", "-api_info", dump("llama_fp32"), "--junit", scratch_ / "x.xml"}, {"--junit"});
 }
 
+// A file that may not grow is to a program what a full disk is: the details do not fit, the JUnit file does.
+TEST_F(Ends, JunitAndTheTableAreThereWhereResultsCannotBeWritten) {
+  Finished run;
+  {
+    const InheritedLimit disk(RLIMIT_FSIZE, 40000);
+    run = check({"--junit", scratch_ / "junit.xml", "--summary", "--no-report"}, dump("llama_bf16"));
+  }
+  EXPECT_EQ(run.exit_code, 3) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("File too large"), HasSubstr("results that rounding does not explain"),
+                             Not(HasSubstr("Successfully"))));
+  EXPECT_EQ(junit_problem(scratch_ / "junit.xml", scratch_), "");
+  const std::string xml = read_file(scratch_ / "junit.xml");
+  EXPECT_GT(count_of(xml, "<testcase "), 1U);
+  EXPECT_THAT(xml, AllOf(HasSubstr("The run is not complete: "), HasSubstr("File too large")));
+}
+
+// Standard output has events, and nothing else.
+TEST_F(Ends, WhatIsAskedForBesideEventsIsOnStandardError) {
+  const Finished run = check({"--message-format", "json", "--summary", "--durations", "2"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  for (const std::string& line : lines_of(run.out)) EXPECT_THAT(line, StartsWith("{\"type\":"));
+  EXPECT_THAT(run.err, AllOf(HasSubstr("results that rounding does not explain"), HasSubstr("Slowest calls ")));
+  fs::remove_all(out());
+  EXPECT_THAT(check({"--message-format", "json"}).err, Not(HasSubstr("results that rounding does not explain")));
+}
+
 TEST_F(Ends, AnnotationsNameWhatIsWrong) {
   std::vector<std::string> more = planted;
   more.insert(more.end(), {"--message-format", "github"});
@@ -305,6 +331,14 @@ TEST_F(Ends, ADryRunThatCannotBePrintedIsNoSuccess) {
 }
 
 // What the run itself would refuse at its start.
+TEST_F(Ends, DryRunSaysWhatItDoesNotHeed) {
+  const Finished run = check({"--dry-run", "--junit", scratch_ / "junit.xml", "--fail-on", "error"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("--junit does nothing with --dry-run"),
+                             HasSubstr("--fail-on does nothing with --dry-run")));
+  EXPECT_FALSE(fs::exists(scratch_ / "junit.xml"));
+}
+
 TEST_F(Ends, DryRunRefusesOutputThatCannotBeUsed) {
   const std::string file = scratch_.write("file", "");
   const auto dry = [&](const std::string& to) {

@@ -77,6 +77,21 @@ TEST(OverflowReport, IsInDumpOrderWhateverTheOrderOfCompletion) {
   EXPECT_EQ(events.tasks, (std::vector<std::uint32_t>{2, 0, 1, 4}));
 }
 
+// The file may be what has ended the run.
+TEST(OverflowReport, CountsWhatStillWaitsWithoutTheFile) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("overflow.csv");
+  Events events;
+  OverflowReport report(pytorch_dialect(), false, events, path);
+  std::vector<std::string> logged;
+  report.log_with([&](const ApiResult& result) { logged.push_back(result.name); });
+  report.api_result(finding(1, Verdict::abnormal, false, true));
+  report.flush_to_log();
+  EXPECT_EQ(logged, std::vector<std::string>{"Torch.mul.1"});
+  EXPECT_EQ(report.counts().abnormal, 1U);
+  EXPECT_EQ(read_file(path), overflow_header());
+}
+
 TEST(OverflowReport, OverwritesNothing) {
   const TemporaryDirectory directory;
   const std::string path = directory.write("overflow.csv", "kept");
