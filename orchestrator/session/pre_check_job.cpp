@@ -15,12 +15,10 @@
 #include "kernels/io/files/paths.h"
 #include "orchestrator/command/sharing_options.h"
 #include "orchestrator/output/run_paths.h"
-#include "orchestrator/plan/call_filter.h"
 #include "orchestrator/session/csv_evidence.h"
 #include "orchestrator/session/run_journal.h"
 #include "orchestrator/session/run_report.h"
 #include "orchestrator/view/slowest.h"
-#include "runner/device/sim/sim.h"
 
 namespace msrun {
 namespace {
@@ -53,19 +51,6 @@ void check_junit_apart(const SessionState& session, const RunFiles& files) {
   for (const int device : options.devices) {
     check_pair(run_files(join_path(files.directory, "device" + std::to_string(device)), files.stamp));
   }
-}
-
-// A pattern with a slip in it would go unnoticed.
-void warn_of_fault_without_call(const Plan& plan, const std::string& pattern) {
-  const std::vector<PlannedRank>& ranks = plan.ranks();
-  const RankedPattern ranked = ranks.empty() ? RankedPattern{{}, pattern} : ranked_pattern(pattern);
-  CallNames names;
-  for (std::uint32_t task = 0; task < plan.size(); ++task) {
-    const std::string name(plan.view().name(task));
-    if (matches_call_of_rank(ranked, ranks.empty() ? "" : ranks[plan.view().tasks[task].rank].calls.rank, name)) return;
-    names.see(name);
-  }
-  spdlog::warn("--sim-fault: no call matches {}{}.", shell_quoted(sanitised(pattern)), names.hint(ranked.calls));
 }
 
 // From the journal, or without it from both CSVs.
@@ -138,12 +123,7 @@ void PreCheckJob::select(const Options& options, PlanOptions& plan_options) cons
   plan_options.filter_compat = options.filter_compat;
 }
 
-void PreCheckJob::inspect(const SessionState& session) const {
-  log_left_out(session.plan);
-  for (const std::string& fault : session.options.sim_faults) {
-    warn_of_fault_without_call(session.plan, parse_sim_fault(fault).pattern);
-  }
-}
+void PreCheckJob::inspect(const SessionState& session) const { log_left_out(session.plan); }
 
 void PreCheckJob::check_files(const SessionState& session) const {
   const Options& options = session.options;
@@ -285,12 +265,6 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   compare.max_abs_error = options.max_abs_error;
   compare.quantization_apis = session.quantization_apis;
   supervision.check.sampled_work = options.sampled_work;
-void PreCheckJob::finish_after_failure(const std::string& failure) {
-  junit_facts_.stopped = failure;
-  if (takes_leases_) junit_facts_.planned = 0;
-  write_junit_file([this](const auto& visit) { results_->for_each(visit); });
-}
-
   supervision.check.error_data = error_data_;
   supervision.in_child = [this] { journal_->close_in_child(); };
 }
@@ -309,6 +283,12 @@ void PreCheckJob::finish(bool complete) {
   write_junit_file([this](const auto& visit) { results_->for_each(visit); });
   write_page(std::move(page));
   require_saved_tensors();
+}
+
+void PreCheckJob::finish_after_failure(const std::string& failure) {
+  junit_facts_.stopped = failure;
+  if (takes_leases_) junit_facts_.planned = 0;
+  write_junit_file([this](const auto& visit) { results_->for_each(visit); });
 }
 
 void PreCheckJob::finish_without_calls() {
@@ -426,7 +406,6 @@ void PreCheckJob::tell_end(const SessionState& /*session*/, const RunFinished& e
   RunFinished with_report = event;
   if (report_written_) with_report.report_path = files_.report;
   view().run_finished(with_report);
-  if (!human) return;
 }
 
 void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& end) {
@@ -447,6 +426,7 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
     session.console.print(tables ? *tables : summary_text(session));
   }
   if (session.options.durations > 0) session.console.print(slowest_text(session.options.durations));
+  if (!human) return;
   say_part(session, end.complete());
   if (end.complete() && form_->last_line() != nullptr) spdlog::info("{}", form_->last_line());
 }

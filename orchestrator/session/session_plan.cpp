@@ -9,11 +9,13 @@
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
+#include "orchestrator/plan/call_filter.h"
 #include "orchestrator/plan/dealing.h"
 #include "orchestrator/session/input.h"
 #include "orchestrator/session/last_failed.h"
 #include "orchestrator/session/limits.h"
 #include "orchestrator/session/session.h"
+#include "runner/device/sim/sim.h"
 #include "runner/results/reason.h"
 #include "runner/workers/probe.h"
 
@@ -84,6 +86,19 @@ void log_ranks(const Plan& plan) {
                plan.ranks().size() == 1 ? "1 rank" : std::to_string(plan.ranks().size()) + " ranks", most, plan.size());
 }
 
+// A pattern with a slip in it would go unnoticed.
+void warn_of_fault_without_call(const Plan& plan, const std::string& pattern) {
+  const std::vector<PlannedRank>& ranks = plan.ranks();
+  const RankedPattern ranked = ranks.empty() ? RankedPattern{{}, pattern} : ranked_pattern(pattern);
+  CallNames names;
+  for (std::uint32_t task = 0; task < plan.size(); ++task) {
+    const std::string name(plan.view().name(task));
+    if (matches_call_of_rank(ranked, ranks.empty() ? "" : ranks[plan.view().tasks[task].rank].calls.rank, name)) return;
+    names.see(name);
+  }
+  spdlog::warn("--sim-fault: no call matches {}{}.", shell_quoted(sanitised(pattern)), names.hint(ranked.calls));
+}
+
 }  // namespace
 
 void Session::choose_device() {
@@ -135,6 +150,12 @@ void Session::make_plan() {
   require_device_that_computes();
   warn_if_data_is_missing(options, state_.plan);
   if (options.shard) state_.share = calls_of(*options.shard, state_.plan.view());
+  for (const std::string& fault : options.sim_faults) {
+    warn_of_fault_without_call(state_.plan, parse_sim_fault(fault).pattern);
+  }
+  if (state_.plan.ranks().empty() && options.across_ranks != AcrossRanks::calls) {
+    spdlog::warn("--across-ranks does nothing: {} is the recording of one rank.", sanitised(recording_of(options)));
+  }
   job_.inspect(state_);
 }
 

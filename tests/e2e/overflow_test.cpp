@@ -237,6 +237,13 @@ TEST_F(Overflow, JsonLinesHoldBothSides) {
   EXPECT_THAT(run.err, HasSubstr("abnormal overflow."));
 }
 
+TEST_F(Overflow, AFaultOfNoCallIsNamed) {
+  const Finished finished = msrun({"run_overflow_check", "-api_info", dump("llama_fp32"), "--only", "Torch.matmul.0",
+                                   "--sim-fault", "Torch.matmull.*=nan-tail"},
+                                  scratch_.path());
+  EXPECT_THAT(finished.out, HasSubstr("--sim-fault: no call matches 'Torch.matmull.*'"));
+}
+
 TEST_F(Overflow, EmptyDump) {
   const Finished run = check(write_dump(dump_text("")), {"-o", out()});
   EXPECT_EQ(run.exit_code, 1) << run.err;

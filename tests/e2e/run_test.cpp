@@ -189,6 +189,15 @@ TEST(Patterns, ThatMatchNoCallAreNamed) {
   EXPECT_EQ(run.out.find("matches Functional"), std::string::npos) << run.out;
 }
 
+TEST(Patterns, OfRanksSayThatThereIsOneAlone) {
+  const TemporaryDirectory scratch;
+  const Finished run = msrun({"-api_info", dump("vit_fp32"), "-o", scratch / "out", "--only", "Functional.linear.0",
+                              "--across-ranks", "values"},
+                             scratch.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("[WARNING] --across-ranks does nothing: "));
+}
+
 TEST(Death, OfARunnerIsRetriedThenRecorded) {
   const TemporaryDirectory scratch;
   const fs::path whole = scratch / "whole";

@@ -173,9 +173,19 @@ ChosenBackend choose_backend(const BackendRequest& request) {
   chosen.row = &row;
   chosen.name = row.name;
   row.prepare(request, chosen);
+  const std::string backend = "the backend " + std::string(row.name);
   if (request.jit_compile && !row.compiles) {
-    chosen.notices.push_back("-j does nothing: the backend " + std::string(row.name) + " compiles no operators.");
+    chosen.notices.push_back("-j does nothing: " + backend + " compiles no operators.");
   }
+  const BackendRequest usual;
+  const auto note_unused = [&](const char* option, bool is_given) {
+    if (is_given && !row.needs_process) {
+      chosen.notices.push_back(std::string(option) + " does nothing: " + backend + " runs no Python.");
+    }
+  };
+  note_unused("--python", !request.python.empty());
+  note_unused("--torch-lanes", request.torch_lanes != usual.torch_lanes);
+  note_unused("--torch-workers", request.torch_workers != usual.torch_workers);
   return chosen;
 }
 

@@ -151,6 +151,17 @@ TEST(Backends, SettingsAreThoseOfTheRequest) {
   EXPECT_THAT(refusal({"sim", "", {"nonsense"}, false}), HasSubstr("--sim-fault nonsense"));
 }
 
+TEST(Backends, WithoutPythonSayThatTheyDoNotHeedIt) {
+  BackendRequest request{"sim", "", {}, false};
+  request.python = "/usr/bin/python3";
+  request.torch_lanes = 4;
+  request.torch_workers = 2;
+  EXPECT_THAT(choose_backend(request).notices,
+              ElementsAre("--python does nothing: the backend sim runs no Python.",
+                          "--torch-lanes does nothing: the backend sim runs no Python.",
+                          "--torch-workers does nothing: the backend sim runs no Python."));
+}
+
 TEST(Backends, SayWhatTheyCannotHeed) {
   for (const Backend& backend : backends()) {
     if (backend.is_real) continue;  // needs its device
