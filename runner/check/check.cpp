@@ -22,6 +22,7 @@
 #include "runner/check/result_dtypes.h"
 #include "runner/check/row_lines.h"
 #include "runner/check/sampled.h"
+#include "runner/check/second_look.h"
 #include "runner/dialects/error_data.h"
 #include "runner/results/counts.h"
 #include "runner/results/reason.h"
@@ -67,9 +68,6 @@ Value without_added_axis(const Value& bench, const Value& device) {
   return added ? Value(found->reshape(Dims{})) : device;
 }
 
-// No other run of a call has this number.
-constexpr std::uint32_t run_of_second_look = std::uint32_t{1} << 31;
-
 // Why an output without rows, or whose rows are all SKIP, proves little.
 Mistrust mistrust_in(const Comparison& forward) {
   const auto compared = [](const DetailsRow& row) { return row.status != Status::skip; };
@@ -100,22 +98,6 @@ void choose(std::vector<DetailsRow>& rounded, std::vector<DetailsRow>& unrounded
     return;
   }
   for (DetailsRow& row : unrounded) add_line(row, "Agrees with inputs that are not rounded to HF32.");
-}
-
-// Bit by bit.
-bool same_tensors(const List& a, const List& b) {
-  std::vector<Tensor> left;
-  std::vector<Tensor> right;
-  const auto collect = [](const List& trees, std::vector<Tensor>& tensors) {
-    for (const Value& tree : trees) {
-      for_each_leaf(tree, [&](const Value& leaf) {
-        if (const Tensor* tensor = leaf.get<Tensor>()) tensors.push_back(*tensor);
-      });
-    }
-  };
-  collect(a, left);
-  collect(b, right);
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), bitwise_equal);
 }
 
 // The row that says why a call is suspicious, which its Message repeats; else its first, if there is one.
@@ -221,7 +203,9 @@ class Check {
     }
     const bool error = result_.forward == Status::error || result_.backward == Status::error;
     const bool once = options_.repeat == 1;
-    if (error && once && !call.recorded && !options_.compare.compat_msprobe) look_again(op, call, only_output, device);
+    if (error && once && !call.recorded && !options_.compare.compat_msprobe) {
+      look_again(device_, {call, op.name, *traits_, only_output, run_of_second_look, options_.rank}, device, result_);
+    }
     if (options_.error_data && options_.dialect->keeps_error_data(result_)) save(call, bench, device);
     if (!is_clean(result_) || is_unsteady(result_)) result_.input_notes = input_notes(call);
     return call.recorded && call.hf32_changed;
@@ -266,39 +250,6 @@ class Check {
     result_.checksums = std::move(run.checksums);
     result_.repeats = std::move(run.repeats);
     return std::move(run.first);
-  }
-
-  // A fault that comes and goes is of the hardware, not of the operator: worth a second run. The verdict stands.
-  void look_again(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output,
-                  const DeviceResult& first) {
-    const auto note = [](std::vector<DetailsRow>& rows, const std::string& line) {
-      for (DetailsRow& row : rows) {
-        if (row.status == Status::error) row.message += line + "\n";
-      }
-    };
-    DeviceResult second;
-    std::string problem;
-    try {
-      const Stopwatch watch(result_.times.device);
-      second = device_.run({call, op.name, *traits_, only_output, run_of_second_look, options_.rank});
-    } catch (const NoTensorMemory& error) {
-      problem = error.what();
-    } catch (const std::bad_alloc&) {
-      problem = "not enough memory.";
-    } catch (const std::exception& error) {
-      problem = error.what();
-    }
-    if (!problem.empty()) {
-      // That beside the first result there is no memory for a second is of the host, and says nothing of the call.
-      if (lacked_memory()) return;
-      const std::string line = "Whether the result stays the same is not known, the call could not be run again: ";
-      note(result_.forward_rows, line + first_line(problem));
-      note(result_.backward_rows, line + first_line(problem));
-      return;
-    }
-    const std::string line = "The device's result was another one when the call was run again.";
-    if (!same_tensors({first.output}, {second.output})) note(result_.forward_rows, line);
-    if (!same_tensors(first.gradients, second.gradients)) note(result_.backward_rows, line);
   }
 
   // The gradients that ask the benchmark for the derivative the device was asked for, where their outputs differ by the
