@@ -10,6 +10,7 @@
 #include "kernels/base/counted.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/journal_contents.h"
+#include "orchestrator/session/call_patterns.h"
 #include "runner/results/counts.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/newest_run.h"
@@ -33,21 +34,6 @@ RunFiles last_run(const std::string& folder) {
   throw UserError("--last-failed: the newest journal in " + sanitised(folder) + " is of a part of a run, " +
                   sanitised(newest->journal) +
                   "; make one run of all parts with msrun merge, and give its folder as -o");
-}
-
-// A pattern that means this name alone.
-std::string pattern_of(const std::string& name) {
-  std::string pattern;
-  for (const char c : name) {
-    if (c == '\\') {
-      pattern += "\\\\";
-    } else if (c == '*' || c == '?' || c == '[' || c == ',') {
-      pattern += std::string("[") + c + "]";
-    } else {
-      pattern += c;
-    }
-  }
-  return pattern;
 }
 
 bool means(const std::string& pattern, const std::string& title) {
@@ -109,6 +95,18 @@ void require_same_recording(const SessionState& session, const PlanOptions& plan
                   " of it; the first is " + sanitised(first));
 }
 
+// The journal of the run names the calls in its header.
+void require_header_to_hold(const std::vector<std::string>& patterns, const std::string& journal) {
+  constexpr std::size_t most_bytes = std::size_t{12} << 20;
+  constexpr std::size_t around_one = 16;  // bytes
+  std::size_t bytes = 0;
+  for (const std::string& pattern : patterns) bytes += pattern.size() + around_one;
+  if (bytes <= most_bytes) return;
+  throw UserError("--last-failed: more calls of " + sanitised(journal) +
+                  " are left than the journal of a run can name; continue that run with -csv_path, or choose among "
+                  "them with --only");
+}
+
 std::vector<std::string> losses(const JournalContents& contents) {
   const std::string text = losses_text(contents.recovery, contents.unreadable);
   if (text.empty()) return {};
@@ -144,18 +142,21 @@ LastFailed find_last_failed(const SessionState& session, const PlanOptions& plan
   }
   last.left = titles.size();
   std::size_t without_result = 0;
+  std::vector<std::string> chosen;
   for (std::size_t i = 0; i < titles.size(); ++i) {
     if (!is_chosen(session.options, titles[i])) continue;
     if (i >= failed) ++without_result;
-    last.calls.push_back(pattern_of(titles[i]));
+    chosen.push_back(std::move(titles[i]));
   }
+  last.calls = patterns_of(chosen);
+  require_header_to_hold(last.calls, contents.path);
   if (last.calls.empty() && last.left > 0) {
     last.sentence = counted(last.left, "call") + " of " + files.journal +
                     " to check again, but --only and --except leave none of them: nothing is checked.";
     return last;
   }
-  last.sentence = counted(last.calls.size(), "call") + " of " + files.journal + " to check again";
-  if (last.calls.size() < last.left) last.sentence += ", of " + std::to_string(last.left) + " that are left";
+  last.sentence = counted(chosen.size(), "call") + " of " + files.journal + " to check again";
+  if (chosen.size() < last.left) last.sentence += ", of " + std::to_string(last.left) + " that are left";
   if (without_result > 0) {
     last.sentence += ", " + std::to_string(without_result) + " of them because they have no result there";
   }
