@@ -162,7 +162,11 @@ TEST_F(Att, ContinuesWithCsvPath) {
   const Finished imported = msrun(words({"-csv_path", result}), scratch_.path());
   EXPECT_EQ(imported.exit_code, 0) << imported.err;
   EXPECT_EQ(csvs(out()), whole);
-  expect_refused({"-forward", forward_, "-csv_path", result}, {"cannot be continued", "dump"});
+  expect_refused({"-api_info", dump("vit_fp32"), "-csv_path", result}, {"cannot be continued", "dump"});
+  // One file may have moved, the other is taken from the journal.
+  const Finished moved = msrun({"-forward", forward_, "-csv_path", result}, scratch_.path());
+  EXPECT_EQ(moved.exit_code, 0) << moved.err;
+  EXPECT_THAT(moved.out, HasSubstr("From the journal: -backward " + backward_));
 }
 
 TEST_F(Att, AStoppedRunSaysHowToGoOn) {

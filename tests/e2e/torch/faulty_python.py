@@ -108,6 +108,23 @@ def take_three_seconds():
     time.sleep(3)
 
 
+def memory_of_another():
+    """There is no memory until both workers have given back what they keep, which takes each of them a while."""
+    if len(os.listdir(os.environ["MSRUN_TEST_GIVEN"])) < 2:
+        raise RuntimeError("NPU out of memory. Tried to allocate 20.00 GiB")
+
+
+def give_back_slowly(worker):
+    sys.path.insert(0, os.path.dirname(worker))
+    devices = importlib.import_module("msrun_torch_worker.devices")
+
+    def give_back(_self):
+        time.sleep(1)
+        with open(os.path.join(os.environ["MSRUN_TEST_GIVEN"], str(os.getpid())), "w", encoding="utf-8"):
+            pass
+    devices.Cpu.give_back = give_back
+
+
 def wrong_shape():
     """Is what relu returns, not what it does."""
 
@@ -172,6 +189,8 @@ def main():
             setattr(root, "are_deterministic_algorithms_enabled" if framework == "torch" else "get_context",
                     lambda *words: crash())
         else:
+            if fault == "memory_of_another":
+                give_back_slowly(words[0])
             functional.relu = misbehaving(functional.relu, globals()[fault])
     worker_program.run(words)
 
