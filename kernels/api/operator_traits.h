@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "kernels/api/drawn_call.h"
 #include "kernels/api/value.h"
 
 namespace msrun {
@@ -162,9 +163,9 @@ struct OperatorTraits {
   // Changes the recorded arguments of a call before its tensors are made: tensor leaves are TensorSpecs, in whose place
   // Tensors may be put (acc_check_pytorch.md 6.2). Null: they stay as they are.
   void (*adapt)(List& args, Dict& kwargs) = nullptr;
-  // A mask as its second argument, alone or as the first of several indices, says which elements are in the result: the
-  // first size of that is the number of true elements.
-  bool selects_by_mask = false;
+  // Changes random tensors of a call, once they are made, so that they fit its other arguments and the gradient of its
+  // result: a mask that is true as often as there are values, offsets that rise. Null: they stay as they were drawn.
+  void (*fit)(DrawnCall& call) = nullptr;
   // The dtype that argument tensors of another dtype are converted to, generated and read from files.
   std::optional<DTypeChange> converts = std::nullopt;
   // The setting of a device that lets it round the float32 operands.

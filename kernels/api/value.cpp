@@ -22,10 +22,23 @@ const TensorSpec* recorded_tensor(const List& args, std::size_t position) {
   return position < args.size() ? recorded_tensor(args[position]) : nullptr;
 }
 
-const Value* argument_at(const List& args, const Dict& kwargs, std::size_t place, std::string_view name) {
+namespace {
+
+// The arguments may be const.
+auto* found(auto& args, auto& kwargs, std::size_t place, std::string_view name) {
   const auto named = std::ranges::find(kwargs, name, [](const auto& entry) { return std::string_view(entry.first); });
   if (named != kwargs.end()) return &named->second;
   return place < args.size() ? &args[place] : nullptr;
+}
+
+}  // namespace
+
+const Value* argument_at(const List& args, const Dict& kwargs, std::size_t place, std::string_view name) {
+  return found(args, kwargs, place, name);
+}
+
+Value* argument_at(List& args, Dict& kwargs, std::size_t place, std::string_view name) {
+  return found(args, kwargs, place, name);
 }
 
 bool is_tensor(const Value& value) {

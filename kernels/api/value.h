@@ -103,6 +103,7 @@ const TensorSpec* recorded_tensor(const List& args, std::size_t position);
 
 // The argument of a call that has a place among the positional ones and a name; null where it is not given.
 const Value* argument_at(const List& args, const Dict& kwargs, std::size_t place, std::string_view name);
+Value* argument_at(List& args, Dict& kwargs, std::size_t place, std::string_view name);
 
 // A tensor leaf in any of its three forms.
 bool is_tensor(const Value& value);

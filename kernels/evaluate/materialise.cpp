@@ -215,44 +215,6 @@ void build_gradients(const ApiCall& call, const MaterialiseOptions& options, Mat
   }
 }
 
-// The mask with as many true elements as that: the first of those that are too many, or too few, change.
-Tensor with_true_elements(const Tensor& mask, std::int64_t wanted) {
-  Tensor result = Tensor::zeros(DType::boolean, mask.shape());
-  const Tensor source = mask.contiguous();
-  const bool* from = source.data<bool>();
-  bool* to = result.mutable_data<bool>();
-  std::int64_t surplus = std::count(from, from + source.numel(), true) - wanted;
-  for (std::int64_t i = 0; i < source.numel(); ++i) {
-    const bool changes = from[i] ? surplus > 0 : surplus < 0;
-    to[i] = from[i] != changes;
-    if (changes) surplus += from[i] ? -1 : 1;
-  }
-  return result;
-}
-
-void fit_mask(const ApiCall& call, MaterialisedCall& result) {
-  if (result.args.size() < 2 || result.gradients.size() != 1) return;
-  const auto first = [](auto& index) {
-    const auto* several = index.template get<List>();
-    return several != nullptr && !several->empty() ? several->front() : index;
-  };
-  const Value recorded = first(call.args[1]);
-  const Value made = first(result.args[1]);
-  const TensorSpec* spec = recorded_tensor(recorded);
-  const Tensor* mask = made.get<Tensor>();
-  const Tensor* gradient = result.gradients.front().get<Tensor>();
-  if (spec == nullptr || has_file(*spec) || mask == nullptr || mask->dtype() != DType::boolean) return;
-  if (gradient == nullptr || gradient->rank() == 0 || gradient->size(0) > mask->numel()) return;
-  const Value fitted = with_true_elements(*mask, gradient->size(0));
-  if (const List* several = result.args[1].get<List>()) {
-    List indices = *several;
-    indices.front() = fitted;
-    result.args[1] = std::move(indices);
-  } else {
-    result.args[1] = fitted;
-  }
-}
-
 }  // namespace
 
 void for_each_argument(const MaterialisedCall& call, const std::function<void(const Tensor&)>& visit) {
@@ -368,7 +330,10 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
   result.unbounded = std::ranges::any_of(args, is_unbounded) ||
                      std::ranges::any_of(kwargs, [](const auto& entry) { return is_unbounded(entry.second); }) ||
                      (result.backward.run && std::ranges::any_of(call.grad_inputs, is_unbounded));
-  if (traits.selects_by_mask && options.fit_masks && options.stream == nullptr) fit_mask(call, result);
+  if (traits.fit != nullptr && options.fit_drawn && options.stream == nullptr) {
+    DrawnCall drawn{call.args, call.kwargs, result.args, result.kwargs, result.gradients};
+    traits.fit(drawn);
+  }
   if (call.recorded) result.recorded = load_results(*call.recorded, result.backward.run, options, result.notes);
   return result;
 }

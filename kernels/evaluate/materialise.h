@@ -29,9 +29,9 @@ struct MaterialiseOptions {
   bool round_to_hf32 = true;
   // The recorded extrema are taken as they are (RangeRule::literal), and a tensor without elements is refused.
   bool literal_ranges = false;
-  // As many elements of a random mask are true as the recorded gradient of the result has places, so that it fits
-  // (OperatorTraits::selects_by_mask). Not in torch's one stream, which is to give what torch draws.
-  bool fit_masks = true;
+  // Random tensors are made to fit each other (OperatorTraits::fit). Not in torch's one stream, which is to give what
+  // torch draws.
+  bool fit_drawn = true;
 };
 
 // Whether the backward of a call is run, by the rules of 5.2 that depend on the call and its operator. A message makes

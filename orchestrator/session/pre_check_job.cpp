@@ -261,7 +261,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   compare.policy = options.standard;
   compare.limits = options.limits;
   compare.compat_msprobe = options.compat_msprobe || options.layout == ReportLayout::att_raw;
-  supervision.check.materialise.fit_masks = !compare.compat_msprobe;
+  supervision.check.materialise.fit_drawn = !compare.compat_msprobe;
   compare.max_abs_error = options.max_abs_error;
   compare.quantization_apis = session.quantization_apis;
   supervision.check.sampled_work = options.sampled_work;

@@ -13,6 +13,7 @@
 #include "kernels/numeric/selection.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/index/fitting_masks.h"
 #include "kernels/ops/index/fitting_values.h"
 #include "kernels/ops/index/subscript.h"
 
@@ -289,7 +290,7 @@ OP("masked_scatter(Tensor input, Tensor mask, Tensor source)", [](const Bound& a
   return put(x, selection, leading_part(reshape(source, Dims{source.numel()}), selection->shape));
 });
 NAMES("masked_scatter", "Torch: masked_scatter; Tensor: masked_scatter masked_scatter_");
-TRAITS("masked_scatter", .complex = true);
+TRAITS("masked_scatter", .complex = true, .fit = fit_mask_to_source);
 
 OP("one_hot(Tensor input, int num_classes=-1)", [](const Bound& args) -> Value {
   return args.tape().constant(one_hot(args.var("input").tensor(), args.integer("num_classes")));
@@ -413,7 +414,8 @@ OP("index_put(Tensor input, any indices, Operand values, bool accumulate=False)"
 });
 NAMES("index_put",
       "Torch: index_put index_put_; Tensor: index_put index_put_; Aten: index_put index_put_ _unsafe_index_put");
-TRAITS("index_put", .complex = true, .overwrites = true, .varies = Varies::results, .half_sums = HalfSums::results);
+TRAITS("index_put", .complex = true, .overwrites = true, .varies = Varies::results, .half_sums = HalfSums::results,
+       .fit = fit_listed_masks_to_values);
 
 OP("index(Tensor input, any indices)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -422,18 +424,19 @@ OP("index(Tensor input, any indices)", [](const Bound& args) -> Value {
 });
 NAMES("index", "Aten: index _unsafe_index");
 TRAITS("index", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients,
-       .selects_by_mask = true);
+       .fit = fit_listed_masks_to_result);
 
 OP("getitem(Tensor input, any indices)",
    [](const Bound& args) -> Value { return getitem(args.var("input"), args.value("indices")); });
 NAMES("getitem", "Tensor: __getitem__");
 TRAITS("getitem", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients,
-       .selects_by_mask = true);
+       .fit = fit_masks_to_result);
 
 OP("setitem(Tensor input, any indices, Operand value)",
    [](const Bound& args) -> Value { return setitem(args.var("input"), args.value("indices"), args.var("value")); });
 NAMES("setitem", "Tensor: __setitem__");
-TRAITS("setitem", .copies_only = true, .overwrites = true, .varies = Varies::results, .returns_nothing = true);
+TRAITS("setitem", .copies_only = true, .overwrites = true, .varies = Varies::results, .returns_nothing = true,
+       .fit = fit_masks_to_values);
 
 OP("select_scatter(Tensor input, Tensor src, int dim, int index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");

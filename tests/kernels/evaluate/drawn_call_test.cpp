@@ -1,0 +1,143 @@
+// Random tensors of a call that have to fit each other, each of which is drawn from its recorded extrema alone.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "kernels/api/operators.h"
+#include "kernels/base/error.h"
+#include "kernels/evaluate/evaluate.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::Le;
+
+Value recorded(const char* dtype, std::vector<std::int64_t> shape, double min = -1, double max = 1) {
+  auto spec = std::make_shared<TensorSpec>();
+  spec->dtype = dtype;
+  spec->shape = std::move(shape);
+  spec->min = min;
+  spec->max = max;
+  return std::shared_ptr<const TensorSpec>(std::move(spec));
+}
+
+Value floats(std::vector<std::int64_t> shape) { return recorded("torch.float32", std::move(shape)); }
+Value mask(std::vector<std::int64_t> shape) { return recorded("torch.bool", std::move(shape), 0, 1); }
+Value integers(std::vector<std::int64_t> shape, double min, double max) {
+  return recorded("torch.int64", std::move(shape), min, max);
+}
+
+MaterialisedCall made(const char* name, List args, Dict kwargs = {}, List gradients = {},
+                      const MaterialiseOptions& options = {}) {
+  ApiCall call;
+  call.name = name;
+  call.args = std::move(args);
+  call.kwargs = std::move(kwargs);
+  call.has_backward = !gradients.empty();
+  call.grad_inputs = std::move(gradients);
+  return materialise(call, options);
+}
+
+Evaluation evaluated(const MaterialisedCall& call) {
+  return evaluate(*find_operator(call.parts.type, call.parts.api), call, {});
+}
+
+std::vector<double> numbers(const Value& value) {
+  const Tensor all = value.get<Tensor>()->to(DType::float64).contiguous();
+  return {all.data<double>(), all.data<double>() + all.numel()};
+}
+
+std::int64_t true_of(const Value& value) {
+  const std::vector<double> elements = numbers(value);
+  return std::count(elements.begin(), elements.end(), 1.0);
+}
+
+Dims shape_of(const MaterialisedCall& call) { return evaluated(call).output.get<Tensor>()->shape(); }
+
+TEST(DrawnCall, MaskedScatterHasAnElementForEachTrueOne) {
+  // Embeddings of images, put in place of those of their tokens.
+  const List embeddings{floats({2, 50, 8}), mask({2, 50, 8}), floats({23, 8})};
+  MaterialisedCall call = made("Tensor.masked_scatter.0", embeddings);
+  EXPECT_EQ(true_of(call.args[1]), 23 * 8);
+  EXPECT_EQ(shape_of(call), (Dims{2, 50, 8}));
+  // Each element of this mask stands for eight.
+  call =
+      made("Tensor.masked_scatter_.0", {floats({2, 50, 8})}, {{"mask", mask({2, 50, 1})}, {"source", floats({70, 8})}});
+  EXPECT_EQ(true_of(call.kwargs[0].second), 70);
+  EXPECT_EQ(shape_of(call), (Dims{2, 50, 8}));
+  // This source is as large as what it is put into.
+  call = made("Torch.masked_scatter.0", {floats({100}), mask({100}), floats({100})});
+  EXPECT_THAT(true_of(call.args[1]), AllOf(Ge(20), Le(80)));
+  // What torch draws is not for us to change.
+  MaterialiseOptions as_drawn;
+  as_drawn.fit_drawn = false;
+  EXPECT_THROW(evaluated(made("Tensor.masked_scatter.0", embeddings, {}, {}, as_drawn)), SkipError);
+}
+
+TEST(DrawnCall, MasksHaveAsManyTrueElementsAsValuesAreWritten) {
+  const auto set = [](Value index, Value values) {
+    return made("Tensor.__setitem__.0", {floats({4, 30, 8}), std::move(index), std::move(values)});
+  };
+  const auto put = [](List indices, Value values) {
+    return made("Tensor.index_put_.0", {floats({4, 30, 8}), std::move(indices), std::move(values)});
+  };
+  const auto fitted = [](const MaterialisedCall& call, const Value& made_mask) {
+    EXPECT_EQ(shape_of(call), (Dims{4, 30, 8}));
+    return true_of(made_mask);
+  };
+  const auto nth = [](const MaterialisedCall& call, std::size_t item) { return (*call.args[1].get<List>())[item]; };
+
+  MaterialisedCall call = set(mask({4, 30}), floats({17, 8}));
+  EXPECT_EQ(fitted(call, call.args[1]), 17);
+  call = set(mask({4, 30, 8}), floats({100}));
+  EXPECT_EQ(fitted(call, call.args[1]), 100);
+  call = set(List{std::int64_t{1}, mask({30})}, floats({1, 5, 8}));
+  EXPECT_EQ(fitted(call, nth(call, 1)), 5);
+  call = set(List{Slice{}, mask({30})}, floats({4, 5, 8}));
+  EXPECT_EQ(fitted(call, nth(call, 1)), 5);
+  call = set(List{Ellipsis{}, mask({8})}, floats({30, 2}));
+  EXPECT_EQ(fitted(call, nth(call, 1)), 2);
+  call = set(List{mask({4}), Ellipsis{}, Slice{0, 3, {}}}, floats({3, 30, 3}));
+  EXPECT_EQ(fitted(call, nth(call, 0)), 3);
+  // The axis of indices that are not side by side is the first one.
+  call = set(List{mask({4}), Slice{}, integers({3}, 0, 7)}, floats({3, 30}));
+  EXPECT_EQ(fitted(call, nth(call, 0)), 3);
+  call = put({mask({4, 30})}, floats({17, 8}));
+  EXPECT_EQ(fitted(call, nth(call, 0)), 17);
+  call = put({None{}, mask({30, 8})}, floats({4, 100}));
+  EXPECT_EQ(fitted(call, nth(call, 1)), 100);
+  // Values that are stretched go with any number.
+  for (const Value& values : {floats({1, 8}), floats({8}), Value(0.5)}) {
+    call = set(mask({4, 30}), values);
+    EXPECT_THAT(fitted(call, call.args[1]), AllOf(Ge(40), Le(80)));
+  }
+}
+
+TEST(DrawnCall, MasksHaveAsManyTrueElementsAsTheGradientHasPlaces) {
+  const auto get = [](Value index, Value gradient) {
+    return made("Tensor.__getitem__.0", {floats({4, 30, 8}), std::move(index)}, {}, {std::move(gradient)});
+  };
+  EXPECT_EQ(shape_of(get(mask({4, 30}), floats({17, 8}))), (Dims{17, 8}));
+  EXPECT_EQ(shape_of(get(List{mask({4}), std::int64_t{3}}, floats({3, 8}))), (Dims{3, 8}));
+  EXPECT_EQ(shape_of(get(List{Slice{}, mask({30})}, floats({4, 7, 8}))), (Dims{4, 7, 8}));
+  EXPECT_EQ(shape_of(get(List{None{}, mask({4})}, floats({1, 3, 30, 8}))), (Dims{1, 3, 30, 8}));
+  EXPECT_EQ(shape_of(get(List{Ellipsis{}, mask({30, 8})}, floats({4, 100}))), (Dims{4, 100}));
+  const MaterialisedCall aten =
+      made("Aten.index.0", {floats({4, 30, 8}), List{None{}, mask({30})}}, {}, {floats({4, 7, 8})});
+  EXPECT_EQ(shape_of(aten), (Dims{4, 7, 8}));
+}
+
+// logits[mask, labels] in a forward alone.
+TEST(DrawnCall, MasksFitTheIndicesTheyGoWith) {
+  EXPECT_EQ(shape_of(made("Tensor.__getitem__.0", {floats({50, 8}), List{mask({50}), integers({9}, 0, 7)}})),
+            (Dims{9}));
+  EXPECT_EQ(shape_of(made("Tensor.__getitem__.0", {floats({50, 80}), List{mask({50}), mask({80})}})).size(), 1U);
+}
+
+}  // namespace
+}  // namespace msrun::testing
