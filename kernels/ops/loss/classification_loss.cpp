@@ -265,6 +265,34 @@ void adapt_class_indices(List& args, Dict& kwargs) {
   place = std::shared_ptr<const TensorSpec>(std::move(changed));
 }
 
+// Random class indices lie between their recorded extrema, of which one is ignore_index where some were ignored. What
+// lies between that and the classes becomes a class, and every fourth one is ignored: the first, where they are few.
+void fit_class_indices(DrawnCall& call) {
+  const Value* recorded = call.recorded(1, "target");
+  const Tensor* x = call.tensor(0, "input");
+  const Tensor* target = call.tensor(1, "target");
+  if (recorded == nullptr || !is_drawn(*recorded) || x == nullptr || x->rank() == 0 || target == nullptr) return;
+  const std::int64_t classes = x->rank() == 1 ? x->size(0) : x->size(1);
+  if (!is_integer(target->dtype()) || classes == 0) return;
+  const Value* given = call.made(4, "ignore_index");
+  const auto* number = given == nullptr ? nullptr : given->get<std::int64_t>();
+  const std::int64_t ignored = number == nullptr ? -100 : *number;
+  const bool is_class = ignored >= 0 && ignored < classes;
+  const TensorSpec& spec = *recorded_tensor(*recorded);
+  const auto is_ignored = [&](const std::optional<double>& extremum) {
+    return extremum && *extremum == static_cast<double>(ignored);
+  };
+  if (is_class || (!is_ignored(spec.min) && !is_ignored(spec.max))) return;
+  const bool all = is_ignored(spec.min) && is_ignored(spec.max);
+  Tensor fitted = target->to(DType::int64).clone();
+  auto* index = fitted.mutable_data<std::int64_t>();
+  for (std::int64_t i = 0; i < fitted.numel(); ++i) {
+    const std::int64_t rest = index[i] % classes;
+    index[i] = all || i % 4 == 0 ? ignored : rest < 0 ? rest + classes : rest;
+  }
+  *call.made(1, "target") = fitted.to(target->dtype());
+}
+
 }  // namespace
 
 OP("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
@@ -272,29 +300,29 @@ OP("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_a
    [](const Bound& args) -> Value { return cross_entropy(args, reduction_of(args, true)); });
 NAMES("cross_entropy", "Functional: cross_entropy; MintFunctional: cross_entropy");
 TRAITS("cross_entropy", .autocast = AutocastPolicy::float32, .varies = Varies::results, .adapt = adapt_class_indices,
-       .converts = DTypeChange{DType::int32, DType::int64}, .element_work = 2.3,
+       .fit = fit_class_indices, .converts = DTypeChange{DType::int32, DType::int64}, .element_work = 2.3,
        .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("cross_entropy_loss(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, "
    "float label_smoothing=0.0)",
    [](const Bound& args) -> Value { return cross_entropy(args, reduction_of(args, false)); });
 NAMES("cross_entropy_loss", "Aten: cross_entropy_loss");
-TRAITS("cross_entropy_loss", .varies = Varies::results);
+TRAITS("cross_entropy_loss", .varies = Varies::results, .fit = fit_class_indices);
 
 OP("nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
    "bool? reduce=None, str reduction='mean')",
    [](const Bound& args) -> Value { return negative_log_likelihood(args, reduction_of(args, true)).loss; });
 NAMES("nll_loss", "Functional: nll_loss; MintFunctional: nll_loss");
-TRAITS("nll_loss", .autocast = AutocastPolicy::float32, .varies = Varies::results);
+TRAITS("nll_loss", .autocast = AutocastPolicy::float32, .varies = Varies::results, .fit = fit_class_indices);
 
 OP("aten_nll_loss(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100)",
    [](const Bound& args) -> Value { return negative_log_likelihood(args, reduction_of(args, false)).loss; });
 NAMES("aten_nll_loss", "Aten: nll_loss nll_loss_nd nll_loss2d");
-TRAITS("aten_nll_loss", .varies = Varies::results);
+TRAITS("aten_nll_loss", .varies = Varies::results, .fit = fit_class_indices);
 
 OP("nll_loss_forward(Tensor input, Tensor target, Tensor? weight, int reduction, int ignore_index)",
    [](const Bound& args) -> Value { return likelihood_with_weight(args); });
 NAMES("nll_loss_forward", "Aten: nll_loss_forward nll_loss2d_forward");
-TRAITS("nll_loss_forward", .varies = Varies::results);
+TRAITS("nll_loss_forward", .varies = Varies::results, .fit = fit_class_indices);
 
 }  // namespace msrun

@@ -139,5 +139,50 @@ TEST(DrawnCall, MasksFitTheIndicesTheyGoWith) {
   EXPECT_EQ(shape_of(made("Tensor.__getitem__.0", {floats({50, 80}), List{mask({50}), mask({80})}})).size(), 1U);
 }
 
+// Every fourth target is ignored where the recorded extrema say that some were; the others are classes.
+TEST(DrawnCall, ClassIndicesAreClassesOrIgnored) {
+  struct Case {
+    const char* name;
+    List args;
+    Dict kwargs;
+    double ignored;
+  };
+  const Value logits = floats({64, 19});
+  const Value none = None{};
+  const Value mean = std::int64_t{1};
+  const Value ignore_255 = std::int64_t{255};
+  for (const Case& c : {
+           Case{"Functional.cross_entropy.0", {logits, integers({64}, 0, 255)}, {{"ignore_index", ignore_255}}, 255},
+           Case{"Functional.cross_entropy.0", {logits, integers({64}, -100, 18)}, {}, -100},
+           Case{"Functional.cross_entropy.0", {floats({4, 19, 16}), integers({4, 16}, -100, 18)}, {}, -100},
+           Case{"Functional.nll_loss.0", {logits, integers({64}, -100, 18)}, {}, -100},
+           Case{"Functional.nll_loss.0", {logits, integers({64}, -1, 18), none, none, Value(std::int64_t{-1})}, {}, -1},
+           Case{"Aten.nll_loss.0", {logits, integers({64}, 0, 255), none, mean, ignore_255}, {}, 255},
+           Case{"Aten.nll_loss_forward.0", {logits, integers({64}, 0, 255), none, mean, ignore_255}, {}, 255},
+           Case{"Aten.cross_entropy_loss.0", {logits, integers({64}, -100, 18)}, {}, -100},
+       }) {
+    const MaterialisedCall call = made(c.name, c.args, c.kwargs);
+    std::vector<double> targets = numbers(call.args[1]);
+    EXPECT_EQ(std::erase(targets, c.ignored), 16U) << c.name;
+    EXPECT_THAT(targets, Each(AllOf(Ge(0), Le(18)))) << c.name;
+    EXPECT_NO_THROW(evaluated(call)) << c.name;
+  }
+}
+
+TEST(DrawnCall, ClassIndicesStayAsTheyWereDrawn) {
+  const auto targets = [](double min, double max, std::int64_t ignored) {
+    return numbers(
+        made("Functional.nll_loss.0", {floats({64, 19}), integers({64}, min, max)}, {{"ignore_index", Value(ignored)}})
+            .args[1]);
+  };
+  // None was ignored, or those that were are of a class that may be drawn.
+  EXPECT_EQ(targets(0, 18, -100), targets(0, 18, 255));
+  EXPECT_EQ(targets(0, 18, -100), targets(0, 18, 0));
+  // All were.
+  EXPECT_THAT(targets(-100, -100, -100), Each(-100));
+  // An index that is out of range is the recording's.
+  EXPECT_THAT(targets(0, 25, -100), Contains(25));
+}
+
 }  // namespace
 }  // namespace msrun::testing
