@@ -14,6 +14,7 @@
 #include "kernels/numeric/selection.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/index/fitting_order.h"
 
 namespace msrun {
 namespace {
@@ -245,6 +246,17 @@ bool ranks_bags(const List& args, const Dict& kwargs) {
   return (text != nullptr && *text == "max") || (number != nullptr && *number == 2);
 }
 
+// Bags follow each other, and the first begins where the indices do.
+void fit_offsets(DrawnCall& call) {
+  sort_drawn(call, 2, "offsets");
+  const Value* recorded = call.recorded(2, "offsets");
+  const Tensor* offsets = call.tensor(2, "offsets");
+  if (recorded == nullptr || !is_drawn(*recorded) || offsets == nullptr || offsets->numel() == 0) return;
+  Tensor fitted = offsets->to(DType::int64).clone();
+  *fitted.mutable_data<std::int64_t>() = 0;
+  *call.made(2, "offsets") = fitted.to(offsets->dtype());
+}
+
 }  // namespace
 
 OP("embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
@@ -275,7 +287,7 @@ OP("embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_
    [](const Bound& args) -> Value { return embedding_bag(args); });
 NAMES("embedding_bag", "Functional: embedding_bag");
 TRAITS("embedding_bag", .ranks_in = ranks_bags<6>, .varies = Varies::gradients, .half_sums = HalfSums::gradients,
-       .recorded_gradients = RecordedGradients::of_last_step);
+       .fit = fit_offsets, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, "
    "int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
@@ -283,7 +295,7 @@ OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bo
    embedding_bag_with_offsets);
 NAMES("embedding_bag_with_offsets", "Torch: embedding_bag");
 TRAITS("embedding_bag_with_offsets", .ranks_in = ranks_bags<4>, .varies = Varies::gradients,
-       .half_sums = HalfSums::gradients, .recorded_gradients = RecordedGradients::of_last_step);
+       .half_sums = HalfSums::gradients, .fit = fit_offsets, .recorded_gradients = RecordedGradients::of_last_step);
 
 // The table after the rows in use were scaled down to a norm of at most max_norm.
 OP("embedding_renorm(Tensor input, Tensor indices, float max_norm, float norm_type)", [](const Bound& args) -> Value {

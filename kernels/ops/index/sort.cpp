@@ -13,6 +13,7 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
+#include "kernels/ops/index/fitting_order.h"
 
 namespace msrun {
 namespace {
@@ -132,7 +133,27 @@ Value unique_values(const Bound& args, bool consecutive, bool always_all) {
   return outputs;
 }
 
+// The order of a sequence that is sorted by another argument is what makes it sorted.
+void fit_sorted_sequence(DrawnCall& call) {
+  const Value* sorter = argument_at({}, call.recorded_kwargs, 0, "sorter");
+  const Tensor* sequence = call.tensor(0, "sorted_sequence");
+  if (sorter == nullptr || sorter->is_none()) {
+    sort_drawn(call, 0, "sorted_sequence");
+  } else if (is_drawn(*sorter) && sequence != nullptr && sequence->rank() > 0 && !is_complex(sequence->dtype())) {
+    List none;
+    *argument_at(none, call.kwargs, 0, "sorter") = sort_index(*sequence, -1, false);
+  }
+}
+
 }  // namespace
+
+void sort_drawn(DrawnCall& call, std::size_t place, std::string_view name) {
+  const Value* recorded = call.recorded(place, name);
+  const Tensor* sequence = call.tensor(place, name);
+  if (recorded == nullptr || !is_drawn(*recorded) || sequence == nullptr) return;
+  if (sequence->rank() == 0 || is_complex(sequence->dtype())) return;
+  *call.made(place, name) = gather_elements(*sequence, -1, sort_index(*sequence, -1, false));
+}
 
 OP("sort(Tensor input, int dim=-1, bool descending=False, bool? stable=None)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -217,6 +238,7 @@ OP("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False,
      return searched(args, args.var("sorted_sequence"), args.var("input"), sorter ? sorter->tensor() : Tensor{}, right);
    });
 NAMES("searchsorted", "Torch: searchsorted; Aten: searchsorted; Mint: searchsorted");
+TRAITS("searchsorted", .fit = fit_sorted_sequence);
 
 OP("bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False)",
    [](const Bound& args) -> Value {
@@ -224,6 +246,8 @@ OP("bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool ri
      return searched(args, args.var("boundaries"), args.var("input"), {}, args.flag("right"));
    });
 NAMES("bucketize", "Torch: bucketize; Aten: bucketize");
+TRAITS(
+    "bucketize", .fit = [](DrawnCall& call) { sort_drawn(call, 1, "boundaries"); });
 
 OP("unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None)",
    [](const Bound& args) -> Value {

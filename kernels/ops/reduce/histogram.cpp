@@ -14,6 +14,7 @@
 #include "kernels/numeric/choices.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/index/fitting_order.h"
 #include "kernels/tensor/memory.h"
 #include "kernels/tensor/recorded_dtypes.h"
 
@@ -307,6 +308,8 @@ void adapt_integers(List& args, Dict& /*kwargs*/) {
 OP("histogram(Tensor input, Tensor bins, *, Tensor? weight=None, bool density=False)", histogram);
 OP("histogram(Tensor input, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False)", histogram);
 NAMES("histogram", "Torch: histogram; Tensor: histogram");
+TRAITS(
+    "histogram", .fit = [](DrawnCall& call) { sort_drawn(call, 1, "bins"); });
 
 OP("histogramdd(Tensor input, any bins, float[]? range=None, Tensor? weight=None, bool density=False)", histogramdd);
 NAMES("histogramdd", "Torch: histogramdd");

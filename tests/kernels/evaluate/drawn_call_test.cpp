@@ -184,5 +184,35 @@ TEST(DrawnCall, ClassIndicesStayAsTheyWereDrawn) {
   EXPECT_THAT(targets(0, 25, -100), Contains(25));
 }
 
+TEST(DrawnCall, OffsetsOfBagsRiseFromZero) {
+  const List args{integers({40}, 0, 9), floats({10, 3}), integers({8}, 0, 37)};
+  const MaterialisedCall call = made("Functional.embedding_bag.0", args);
+  const std::vector<double> offsets = numbers(call.args[2]);
+  EXPECT_TRUE(std::ranges::is_sorted(offsets));
+  EXPECT_EQ(offsets.front(), 0);
+  EXPECT_EQ(offsets.back(), 37);
+  EXPECT_EQ(shape_of(call), (Dims{8, 3}));
+  EXPECT_NO_THROW(evaluated(made("Functional.embedding_bag.0", {args[0], args[1]}, {{"offsets", args[2]}})));
+  EXPECT_NO_THROW(evaluated(made("Torch.embedding_bag.0", {args[1], args[0], args[2]})));
+}
+
+TEST(DrawnCall, SequencesThatAreSearchedAreSorted) {
+  const auto is_sorted = [](const Value& value) { return std::ranges::is_sorted(numbers(value)); };
+  EXPECT_TRUE(is_sorted(made("Torch.searchsorted.0", {floats({50}), floats({7})}).args[0]));
+  EXPECT_TRUE(is_sorted(made("Torch.bucketize.0", {floats({7})}, {{"boundaries", floats({50})}}).kwargs[0].second));
+  EXPECT_TRUE(is_sorted(made("Torch.histogram.0", {floats({7}), floats({50})}).args[1]));
+  const MaterialisedCall rows = made("Torch.searchsorted.0", {integers({2, 50}, 0, 90), integers({2, 7}, 0, 90)});
+  EXPECT_TRUE(is_sorted(rows.args[0].get<Tensor>()->select(0, 0)));
+  EXPECT_TRUE(is_sorted(rows.args[0].get<Tensor>()->select(0, 1)));
+  // A sequence in any order, with the order that sorts it.
+  const MaterialisedCall call =
+      made("Torch.searchsorted.0", {floats({50}), floats({7})}, {{"sorter", integers({50}, 0, 49)}});
+  const std::vector<double> sequence = numbers(call.args[0]);
+  std::vector<double> in_order;
+  for (const double at : numbers(call.kwargs[0].second)) in_order.push_back(sequence[static_cast<std::size_t>(at)]);
+  EXPECT_FALSE(std::ranges::is_sorted(sequence));
+  EXPECT_TRUE(std::ranges::is_sorted(in_order));
+}
+
 }  // namespace
 }  // namespace msrun::testing
