@@ -42,17 +42,14 @@ LastSteps last_steps(const Operator& op, const List& args, const Dict& kwargs, c
   const LastStepsRegistration* line = registered_steps(op.name);
   const Var* result = first_tensor(output);
   if (line == nullptr || result == nullptr) return {};
-  for (const Overload& overload : op.overloads()) {
-    std::string problem;
-    std::optional<std::vector<Value>> values = overload.signature.bind(args, kwargs, problem);
-    if (!values) continue;
-    std::size_t tensors = 0;
-    const auto count = [&](const Value& leaf) { tensors += leaf.is<Var>() ? 1 : 0; };
-    for (const Value& arg : args) for_each_leaf(arg, count);
-    for (const auto& [key, value] : kwargs) for_each_leaf(value, count);
-    return line->steps({Bound(overload.signature, std::move(*values), tape), *result, tensors});
-  }
-  return {};
+  std::string problem;
+  std::optional<BoundOverload> bound = op.bind(args, kwargs, problem);
+  if (!bound) return {};
+  std::size_t tensors = 0;
+  const auto count = [&](const Value& leaf) { tensors += leaf.is<Var>() ? 1 : 0; };
+  for (const Value& arg : args) for_each_leaf(arg, count);
+  for (const auto& [key, value] : kwargs) for_each_leaf(value, count);
+  return line->steps({Bound(bound->overload->signature, std::move(bound->values), tape), *result, tensors});
 }
 
 }  // namespace msrun

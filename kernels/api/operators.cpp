@@ -127,15 +127,27 @@ const std::vector<Overload>& Operator::overloads() const {
   return overloads_;
 }
 
-Value Operator::call(const List& args, const Dict& kwargs, Tape& tape) const {
-  std::string first_problem;
+std::optional<BoundOverload> Operator::bind(const List& args, const Dict& kwargs, std::string& problem) const {
   for (const Overload& overload : overloads()) {
-    std::string problem;
-    std::optional<std::vector<Value>> values = overload.signature.bind(args, kwargs, problem);
-    if (values) return overload.function(Bound(overload.signature, std::move(*values), tape));
-    if (first_problem.empty()) first_problem = problem;
+    std::string of_overload;
+    std::optional<std::vector<Value>> values = overload.signature.bind(args, kwargs, of_overload);
+    if (values) return BoundOverload{&overload, std::move(*values)};
+    if (problem.empty()) problem = of_overload;
   }
-  throw SkipError(first_problem);
+  for (const Overload& overload : overloads()) {
+    std::string of_overload;
+    std::optional<std::vector<Value>> values = overload.signature.bind_numbers(args, kwargs, of_overload);
+    if (values) return BoundOverload{&overload, std::move(*values)};
+  }
+  return std::nullopt;
+}
+
+Value Operator::call(const List& args, const Dict& kwargs, Tape& tape) const {
+  std::string problem;
+  std::optional<BoundOverload> bound = bind(args, kwargs, problem);
+  if (!bound) throw SkipError(problem);
+  const Overload& overload = *bound->overload;
+  return overload.function(Bound(overload.signature, std::move(bound->values), tape));
 }
 
 const Operator* find_canonical(std::string_view name) {

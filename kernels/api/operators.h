@@ -12,6 +12,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,12 @@ struct Overload {
   OperatorFunction function;
 };
 
+// An overload that the arguments of a call fit, and what each of its parameters is given.
+struct BoundOverload {
+  const Overload* overload;
+  std::vector<Value> values;
+};
+
 struct OperatorRegistration;
 
 // Safe to use from several threads.
@@ -37,8 +44,12 @@ class Operator {
  public:
   explicit Operator(std::string operator_name) : name(std::move(operator_name)) {}
 
-  // Evaluates the first overload that the arguments fit. Tensor leaves are Vars of tape. Throws SkipError if none fits,
-  // or from the operator. Outputs: Var, number, None, List.
+  // The first overload that the arguments fit, Vars among them: as they are, or else with 0-d tensors as numbers.
+  // Nothing, and why the first overload is none, if there is none.
+  std::optional<BoundOverload> bind(const List& args, const Dict& kwargs, std::string& problem) const;
+
+  // Evaluates that overload. Tensor leaves are Vars of tape. Throws SkipError if none fits, or from the operator.
+  // Outputs: Var, number, None, List.
   Value call(const List& args, const Dict& kwargs, Tape& tape) const;
 
   const std::vector<Overload>& overloads() const;

@@ -238,6 +238,35 @@ const Value& Bound::value(std::string_view name) const {
   const auto& parameters = signature_.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].name == name) return values_[i];
+namespace {
+
+bool takes_number(const Parameter& parameter) {
+  const bool is_number_kind = parameter.kind == Parameter::Kind::scalar || parameter.kind == Parameter::Kind::real;
+  return is_number_kind && !parameter.list;
+}
+
+// The number that a 0-d tensor holds; other values as they are.
+Value as_number(const Value& value) {
+  const Var* var = value.get<Var>();
+  if (var == nullptr || var->is_number() || var->rank() != 0 || is_complex(var->dtype())) return value;
+  const Tensor& tensor = var->tensor();
+  if (is_floating(tensor.dtype())) return tensor.item();
+  return tensor.dtype() == DType::boolean ? Value(tensor.item() != 0) : Value(tensor.int_item());
+}
+
+}  // namespace
+
+std::optional<std::vector<Value>> Signature::bind_numbers(List args, Dict kwargs, std::string& problem) const {
+  for (std::size_t i = 0; i < args.size() && i < parameters_.size() && !parameters_[i].rest; ++i) {
+    if (takes_number(parameters_[i])) args[i] = as_number(args[i]);
+  }
+  for (auto& [key, value] : kwargs) {
+    const auto parameter = std::ranges::find(parameters_, key, &Parameter::name);
+    if (parameter != parameters_.end() && takes_number(*parameter)) value = as_number(value);
+  }
+  return bind(args, kwargs, problem);
+}
+
   }
   throw std::logic_error(signature_.text() + " has no parameter " + std::string(name));
 }

@@ -41,6 +41,9 @@ class Signature {
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::string& text() const { return text_; }
 
+  // bind() with 0-d tensors in place of numbers, which torch takes as the numbers that they hold.
+  std::optional<std::vector<Value>> bind_numbers(List args, Dict kwargs, std::string& problem) const;
+
   // One value per parameter. Unknown keywords, missing or surplus arguments and values of the wrong kind give nothing
   // and set problem to a sentence. `self` and `input` are accepted for the first parameter, `axis` and `keepdims` for
   // `dim` and `keepdim`; the keywords that do not change a value (`device`, `layout`, `pin_memory`, `requires_grad`,

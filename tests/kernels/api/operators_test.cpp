@@ -54,6 +54,21 @@ TEST(Operators, SayWhatDoesNotFit) {
   EXPECT_EQ(find_operator("Torch", "no_such_api"), nullptr);
 }
 
+TEST(Operators, NumbersMayBeTensorsWithoutDimensions) {
+  Tape tape;
+  const Var x = tape.leaf(float32({2}, {1, 2}));
+  const Var factor = tape.constant(Tensor::scalar(DType::float32, 0.5));
+  const Operator* add = find_operator("Torch", "add");
+  EXPECT_THAT(values(add->call({x, x}, {{"alpha", factor}}, tape).get<Var>()->tensor()), ElementsAre(1.5, 3));
+  // A parameter that takes tensors gets them as they are.
+  const Var exponent = tape.leaf(Tensor::scalar(DType::float32, 2));
+  const Value power = find_operator("Torch", "pow")->call({x, exponent}, {}, tape);
+  tape.backward(*power.get<Var>(), Tensor::full(DType::float32, Dims{2}, 1));
+  EXPECT_TRUE(tape.gradient(exponent).defined());
+  const Var one_element = tape.constant(float32({1}, {0.5}));
+  EXPECT_THROW(add->call({x, x}, {{"alpha", one_element}}, tape), SkipError);
+}
+
 TEST(Operators, VariadicSizes) {
   Tape tape;
   const Var x = tape.constant(float32({2, 3}, {1, 2, 3, 4, 5, 6}));

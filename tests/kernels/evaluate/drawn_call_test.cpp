@@ -214,5 +214,23 @@ TEST(DrawnCall, SequencesThatAreSearchedAreSorted) {
   EXPECT_TRUE(std::ranges::is_sorted(in_order));
 }
 
+// torch.arange(lengths.max()): the number is that of the recorded extrema, which are one.
+TEST(DrawnCall, TensorsWithoutDimensionsAreNumbers) {
+  const auto number = [](double value) { return integers({}, value, value); };
+  EXPECT_THAT(numbers(evaluated(made("Torch.arange.0", {number(3)})).output), ElementsAre(0, 1, 2));
+  EXPECT_EQ(evaluated(made("Torch.arange.0", {number(3)})).output.get<Tensor>()->dtype(), DType::int64);
+  const Value half = recorded("torch.float32", {}, 0.5, 0.5);
+  EXPECT_THAT(numbers(evaluated(made("Torch.arange.0", {number(1), number(3), half})).output),
+              ElementsAre(1, 1.5, 2, 2.5));
+  EXPECT_THAT(numbers(evaluated(made("Torch.linspace.0", {half, number(2)}, {{"steps", number(4)}})).output),
+              ElementsAre(0.5, 1, 1.5, 2));
+  const Value ones = recorded("torch.float32", {2}, 1, 1);
+  EXPECT_THAT(numbers(evaluated(made("Torch.add.0", {ones, ones}, {{"alpha", half}})).output), ElementsAre(1.5, 1.5));
+  EXPECT_THAT(numbers(evaluated(made("Torch.addcmul.0", {ones, ones, ones}, {{"value", half}})).output),
+              ElementsAre(1.5, 1.5));
+  // Only a tensor without dimensions is one.
+  EXPECT_THROW(evaluated(made("Torch.arange.0", {recorded("torch.float32", {1}, 3, 3)})), SkipError);
+}
+
 }  // namespace
 }  // namespace msrun::testing
