@@ -142,8 +142,11 @@ bool fits(const Parameter& parameter, const Value& value) {
   });
 }
 
-// Names that torch gives the first tensor of a function, whatever its documentation calls it.
-bool is_first_name(std::string_view name) { return name == "self" || name == "input"; }
+// Names that torch gives the first tensor of a function, whatever its documentation calls it: its own, that of some
+// functions in Python, and NumPy's.
+bool is_first_name(std::string_view name) {
+  return name == "self" || name == "input" || name == "tensor" || name == "x" || name == "a" || name == "x1";
+}
 
 bool is_neutral_keyword(std::string_view name) {
   static constexpr std::array<std::string_view, 9> names{"device",        "layout",       "pin_memory",
@@ -199,6 +202,7 @@ std::optional<std::vector<Value>> Signature::bind(const List& args, const Dict& 
     std::string_view wanted = key;
     if (wanted == "axis") wanted = "dim";
     if (wanted == "keepdims") wanted = "keepdim";
+    if (wanted == "x2") wanted = "other";
     std::size_t at = 0;
     while (at < parameters_.size() && parameters_[at].name != wanted && parameters_[at].name != key) ++at;
     if (at == parameters_.size() && is_first_name(key) && !parameters_.empty()) at = 0;
@@ -234,10 +238,6 @@ std::optional<std::vector<Value>> Signature::bind(const List& args, const Dict& 
   return values;
 }
 
-const Value& Bound::value(std::string_view name) const {
-  const auto& parameters = signature_.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].name == name) return values_[i];
 namespace {
 
 bool takes_number(const Parameter& parameter) {
@@ -267,6 +267,10 @@ std::optional<std::vector<Value>> Signature::bind_numbers(List args, Dict kwargs
   return bind(args, kwargs, problem);
 }
 
+const Value& Bound::value(std::string_view name) const {
+  const auto& parameters = signature_.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].name == name) return values_[i];
   }
   throw std::logic_error(signature_.text() + " has no parameter " + std::string(name));
 }

@@ -45,9 +45,10 @@ class Signature {
   std::optional<std::vector<Value>> bind_numbers(List args, Dict kwargs, std::string& problem) const;
 
   // One value per parameter. Unknown keywords, missing or surplus arguments and values of the wrong kind give nothing
-  // and set problem to a sentence. `self` and `input` are accepted for the first parameter, `axis` and `keepdims` for
-  // `dim` and `keepdim`; the keywords that do not change a value (`device`, `layout`, `pin_memory`, `requires_grad`,
-  // `non_blocking`, `memory_format`, `out`, `generator`, `inplace`) are ignored where the signature does not name them.
+  // and set problem to a sentence. `self` and `input`, and NumPy's names, are accepted for the first parameter, `axis`,
+  // `keepdims` and `x2` for `dim`, `keepdim` and `other`; the keywords that do not change a value (`device`, `layout`,
+  // `pin_memory`, `requires_grad`, `non_blocking`, `memory_format`, `out`, `generator`, `inplace`) are ignored where
+  // the signature does not name them.
   std::optional<std::vector<Value>> bind(const List& args, const Dict& kwargs, std::string& problem) const;
 
   // Whether bind() takes a keyword for the first parameter.

@@ -69,6 +69,23 @@ TEST(Operators, NumbersMayBeTensorsWithoutDimensions) {
   EXPECT_THROW(add->call({x, x}, {{"alpha", one_element}}, tape), SkipError);
 }
 
+TEST(Operators, OtherNamesOfArguments) {
+  Tape tape;
+  const Var x = tape.constant(float32({2, 2}, {1, 2, 3, 4}));
+  const Operator* add = find_operator("Torch", "add");
+  for (const char* first : {"input", "self", "x", "a", "x1"}) {
+    EXPECT_THAT(values(add->call({}, {{first, x}, {"x2", x}}, tape).get<Var>()->tensor()), ElementsAre(2, 4, 6, 8));
+  }
+  const Value parts =
+      find_operator("Torch", "split")->call({}, {{"tensor", x}, {"split_size_or_sections", std::int64_t{1}}}, tape);
+  EXPECT_EQ(parts.get<List>()->size(), 2U);
+  const Operator* sum = find_operator("Torch", "sum");
+  EXPECT_THAT(
+      values(sum->call({}, {{"a", x}, {"axis", std::int64_t{0}}, {"keepdims", false}}, tape).get<Var>()->tensor()),
+      ElementsAre(4, 6));
+  EXPECT_THROW(add->call({x, x}, {{"a", x}}, tape), SkipError);
+}
+
 TEST(Operators, VariadicSizes) {
   Tape tape;
   const Var x = tape.constant(float32({2, 3}, {1, 2, 3, 4, 5, 6}));
