@@ -1,5 +1,6 @@
 #include "kernels/ops/common/elementwise.h"
 
+#include "kernels/ops/common/numbers.h"
 #include "kernels/tensor/complex.h"
 
 namespace msrun {
@@ -41,6 +42,14 @@ DType result_dtype(std::initializer_list<const Var*> operands) {
 DType float_result_dtype(std::initializer_list<const Var*> operands) {
   const DType dtype = result_dtype(operands);
   return is_floating(dtype) || is_complex(dtype) ? dtype : DType::float32;
+}
+
+std::pair<Var, Var> with_rounded_integers(const Var& a, const Var& b) {
+  const DType dtype = result_dtype({&a, &b});
+  const auto rounded = [dtype](const Var& x) {
+    return is_floating(dtype) && is_integer(x.dtype()) && x.rank() > 0 ? as_recorded(x, dtype) : x;
+  };
+  return {rounded(a), rounded(b)};
 }
 
 }  // namespace msrun

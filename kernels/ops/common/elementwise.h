@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <utility>
 
 #include "kernels/autograd/tape.h"
 #include "kernels/numeric/axis_reduction.h"
@@ -39,6 +40,11 @@ Var unary_any(const Var& x, F f, V vjp) {
   return x.tape().record(y, {{x, [x = x.tensor(), y, vjp](const Tensor& g) { return map(x.dtype(), x, y, g, vjp); }}});
 }
 
+// Both operands, integer tensors beside a floating one rounded to the dtype that this was recorded in, as torch
+// converts them first: where they cancel, nothing else is left, and float16 has none beyond 65504. Of a single one
+// beside half types see as_scalar_operand (numbers.h).
+std::pair<Var, Var> with_rounded_integers(const Var& a, const Var& b);
+
 namespace elementwise_detail {
 
 // The edge from z = f(a, b) to one of its operands.
@@ -62,19 +68,21 @@ Edge ternary_edge(const Var& operand, const Var& a, const Var& b, const Var& c, 
 // also instantiated for int64.
 template <class F, class VA, class VB>
 Var binary(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
+  using elementwise_detail::binary_edge;
   const DType dtype = result_dtype({&a, &b});
-  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), f);
-  return a.tape().record(
-      z, {elementwise_detail::binary_edge(a, a, b, z, vjp_a), elementwise_detail::binary_edge(b, a, b, z, vjp_b)});
+  const auto [x, y] = with_rounded_integers(a, b);
+  const Tensor z = map_as(compute_of(dtype), dtype, x.tensor(), y.tensor(), f);
+  return a.tape().record(z, {binary_edge(x, x, y, z, vjp_a), binary_edge(y, x, y, z, vjp_b)});
 }
 
 // z = f(a, b) for a function of floats: integer operands are computed in float32.
 template <class F, class VA, class VB>
 Var float_binary(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
+  using elementwise_detail::binary_edge;
   const DType dtype = float_result_dtype({&a, &b});
-  const Tensor z = map(dtype, a.tensor(), b.tensor(), f);
-  return a.tape().record(
-      z, {elementwise_detail::binary_edge(a, a, b, z, vjp_a), elementwise_detail::binary_edge(b, a, b, z, vjp_b)});
+  const auto [x, y] = with_rounded_integers(a, b);
+  const Tensor z = map(dtype, x.tensor(), y.tensor(), f);
+  return a.tape().record(z, {binary_edge(x, x, y, z, vjp_a), binary_edge(y, x, y, z, vjp_b)});
 }
 
 // f(a, b, c) in the given result dtype; each VJP gets (a, b, c, g). f is also instantiated for int64, unless it is made

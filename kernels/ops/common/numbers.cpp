@@ -20,6 +20,15 @@ std::pair<Var, Var> as_recorded(const Var& a, const Var& b) {
   return {as_recorded(a, dtype), as_recorded(b, dtype)};
 }
 
+Var as_scalar_operand(const Var& operand, DType dtype) {
+  const DType recorded = recorded_dtype(dtype);
+  const bool is_scalar = operand.is_number() || operand.rank() == 0;
+  if (!is_scalar || !is_floating(dtype) || !is_half(recorded) || !has_narrow_parameters()) return operand;
+  // Its gradient is not rounded.
+  const Tensor held = operand.tensor().to(recorded).to(dtype);
+  return operand.tape().record(held, {{operand, [](const Tensor& g) { return g; }}});
+}
+
 double as_parameter(const Var& x, double number) {
   const DType recorded = recorded_dtype(x.dtype());
   if (recorded == DType::float64 || !is_floating(recorded)) return number;

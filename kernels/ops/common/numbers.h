@@ -17,6 +17,11 @@ Var as_recorded(const Var& operand, DType dtype);
 // Both operands of an operation that is computed in the dtype they promote to.
 std::pair<Var, Var> as_recorded(const Var& a, const Var& b);
 
+// A number or a 0-d tensor among the operands of arithmetic that is computed in dtype. Kernels of half types hold it in
+// float32, as torch's CUDA and newer CPU kernels do, or convert it to the half type first, in which it may be infinite:
+// has_narrow_parameters() says of these.
+Var as_scalar_operand(const Var& operand, DType dtype);
+
 // A number that a kernel takes as a parameter beside x, a threshold or a margin: kernels hold it in float32, of half
 // types some in these.
 double as_parameter(const Var& x, double number);

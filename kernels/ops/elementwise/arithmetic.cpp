@@ -33,17 +33,22 @@ auto times(const Tensor& factor) {
   };
 }
 
-bool is_integral(DType dtype) { return !is_floating(dtype) && !is_complex(dtype); }
+// The operands of a call itself.
+struct Operands {
+  Var a;
+  Var b;
+};
 
-// Both operands, integers beside a floating tensor rounded to the dtype that this was recorded in: where they cancel,
-// nothing else is left. A single one beside half types is rounded by some kernels only.
-std::pair<Var, Var> with_rounded_integers(const Var& a, const Var& b) {
+Operands swapped(const Operands& operands) { return {operands.b, operands.a}; }
+
+Operands operands_of(const Bound& args) {
+  const Var a = args.var("input");
+  const Var b = args.var("other");
   const DType dtype = result_dtype({&a, &b});
-  const auto rounded = [dtype](const Var& x) {
-    return is_floating(dtype) && is_integer(x.dtype()) && x.rank() > 0 ? as_recorded(x, dtype) : x;
-  };
-  return {rounded(a), rounded(b)};
+  return {as_scalar_operand(a, dtype), as_scalar_operand(b, dtype)};
 }
+
+bool is_integral(DType dtype) { return !is_floating(dtype) && !is_complex(dtype); }
 
 // x + alpha * y, of which a device may round the product or not; bool + bool is a logical or.
 Var scaled_add(const Var& a, const Var& b, double alpha) {
@@ -63,9 +68,13 @@ Var scaled_add(const Var& a, const Var& b, double alpha) {
 }
 
 // With alpha 1, the usual case, no product is rounded.
-Var add_or_scaled(const Var& a, const Var& b, double alpha) { return alpha == 1 ? add(a, b) : scaled_add(a, b, alpha); }
+Var add_or_scaled(const Operands& operands, double alpha) {
+  const auto& [a, b] = operands;
+  return alpha == 1 ? add(a, b) : scaled_add(a, b, alpha);
+}
 
-Var subtract(const Var& a, const Var& b, double alpha) {
+Var subtract(const Operands& operands, double alpha) {
+  const auto& [a, b] = operands;
   if (a.dtype() == DType::boolean && b.dtype() == DType::boolean) {
     throw SkipError(
         "Subtraction, the `-` operator, with two bool tensors is not supported. "
@@ -147,7 +156,8 @@ Var div_floor(const Var& a, const Var& b) {
       a, b, [](auto x, auto y) { return floor_quotient(x, y); }, zero, zero);
 }
 
-Var div_rounding(const Var& a, const Var& b, const Value& mode) {
+Var div_rounding(const Operands& operands, const Value& mode) {
+  const auto& [a, b] = operands;
   if (mode.is_none()) return div(a, b);
   const std::string* text = mode.get<std::string>();
   if (text != nullptr && *text == "trunc") return div_trunc(a, b);
@@ -250,9 +260,10 @@ Var sub(const Var& a, const Var& b) {
 
 Var mul(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});
-  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(),
-                          complex_too([](auto x, auto y) { return wrapping_mul(x, y); }));
-  return a.tape().record(z, {edge_to(a, times(b.tensor())), edge_to(b, times(a.tensor()))});
+  const auto [x, y] = with_rounded_integers(a, b);
+  const Tensor z = map_as(compute_of(dtype), dtype, x.tensor(), y.tensor(),
+                          complex_too([](auto left, auto right) { return wrapping_mul(left, right); }));
+  return a.tape().record(z, {edge_to(a, times(y.tensor())), edge_to(b, times(x.tensor()))});
 }
 
 Var div(const Var& a, const Var& b) {
@@ -325,28 +336,31 @@ Var log(const Var& x) {
 }
 
 OP("add(Operand input, Operand other, Scalar alpha=1)",
-   [](const Bound& args) -> Value { return add_or_scaled(args.var("input"), args.var("other"), args.real("alpha")); });
+   [](const Bound& args) -> Value { return add_or_scaled(operands_of(args), args.real("alpha")); });
 // The order of early versions, which torch still takes: the factor before what it multiplies.
 OP("add(Operand input, Scalar alpha, Tensor other)",
-   [](const Bound& args) -> Value { return add_or_scaled(args.var("input"), args.var("other"), args.real("alpha")); });
+   [](const Bound& args) -> Value { return add_or_scaled(operands_of(args), args.real("alpha")); });
 NAMES("add", "Torch: add; Tensor: __add__ __iadd__ __radd__ add add_; Aten: add add_; Mint: add add_ex");
 TRAITS("add", .complex = true);
 
 OP("sub(Operand input, Operand other, Scalar alpha=1)",
-   [](const Bound& args) -> Value { return subtract(args.var("input"), args.var("other"), args.real("alpha")); });
+   [](const Bound& args) -> Value { return subtract(operands_of(args), args.real("alpha")); });
 OP("sub(Operand input, Scalar alpha, Tensor other)",
-   [](const Bound& args) -> Value { return subtract(args.var("input"), args.var("other"), args.real("alpha")); });
+   [](const Bound& args) -> Value { return subtract(operands_of(args), args.real("alpha")); });
 NAMES("sub",
       "Torch: sub subtract; Tensor: __isub__ __sub__ sub sub_ subtract subtract_; Aten: sub sub_ subtract "
       "subtract_; Mint: sub sub_ex");
 TRAITS("sub", .complex = true);
 
 OP("rsub(Operand input, Operand other, Scalar alpha=1)",
-   [](const Bound& args) -> Value { return subtract(args.var("other"), args.var("input"), args.real("alpha")); });
+   [](const Bound& args) -> Value { return subtract(swapped(operands_of(args)), args.real("alpha")); });
 NAMES("rsub", "Torch: rsub; Tensor: __rsub__; Aten: rsub");
 TRAITS("rsub", .complex = true);
 
-OP("mul(Operand input, Operand other)", binary_operator<mul>);
+OP("mul(Operand input, Operand other)", [](const Bound& args) -> Value {
+  const auto [a, b] = operands_of(args);
+  return mul(a, b);
+});
 NAMES("mul",
       "Torch: mul multiply; Tensor: __imul__ __mul__ __rmul__ mul mul_ multiply multiply_; Aten: mul mul_ "
       "multiply multiply_; Mint: mul");
@@ -367,9 +381,8 @@ Steps asks_for_integers(const List& /*args*/, const Dict& kwargs) {
   return Steps::none;
 }
 
-OP("div(Operand input, Operand other, *, str? rounding_mode=None)", [](const Bound& args) -> Value {
-  return div_rounding(args.var("input"), args.var("other"), args.value("rounding_mode"));
-});
+OP("div(Operand input, Operand other, *, str? rounding_mode=None)",
+   [](const Bound& args) -> Value { return div_rounding(operands_of(args), args.value("rounding_mode")); });
 NAMES("div",
       "Torch: div divide true_divide; Tensor: __div__ __idiv__ __truediv__ div div_ divide divide_ true_divide "
       "true_divide_ __itruediv__; Aten: div div_ divide divide_ true_divide true_divide_; Mint: div divide");
@@ -378,7 +391,10 @@ TRAITS("div", .complex = true, .steps = asks_for_integers);
 // As torch composes it: of half types the reciprocal is rounded, and may be infinite where the quotient is not.
 Var reversed_div(const Var& dividend, const Var& divisor) { return mul(reciprocal(divisor), dividend); }
 
-OP("rdiv(Operand input, Operand other)", reversed_operator<reversed_div>);
+OP("rdiv(Operand input, Operand other)", [](const Bound& args) -> Value {
+  const auto [divisor, dividend] = operands_of(args);
+  return reversed_div(dividend, divisor);
+});
 NAMES("rdiv", "Tensor: __rdiv__ __rtruediv__");
 TRAITS("rdiv", .complex = true);
 

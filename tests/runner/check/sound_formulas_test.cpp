@@ -173,6 +173,43 @@ TEST(SoundFormulas, OfSlopesAtNanDependOnThePlace) {
   }
 }
 
+// A number or a 0-d tensor beside float16 is held in float32 or in float16, in which it may be infinite: either is
+// right, and no third. An integer tensor with dimensions is one of float16.
+TEST(SoundFormulas, OfOperandsBeyondFloat16AreInfiniteOrNot) {
+  TensorFiles files;
+  const Tensor x = of(DType::float16, {20}, drawn(20, 0.37));
+  const Value as_integer = files.file(Tensor::scalar(std::int64_t{131072}), false);
+  const Value as_float = files.file(Tensor::scalar(DType::float32, 131072), false);
+  EvaluationOptions narrow;
+  narrow.narrow_parameters = true;
+  const auto third = [](DeviceResult& result, int) {
+    set_elements(result.output, [](double value, std::int64_t i) { return i == 4 ? 3.0 : value; });
+  };
+  for (const char* api : {"mul", "div", "add", "sub", "rsub"}) {
+    for (const Value& operand : {as_integer, as_float, Value(std::int64_t{131072}), Value(131072.0)}) {
+      SCOPED_TRACE(api);
+      ApiCall call = with_gradient(files, std::string("Torch.") + api + ".0", x);
+      call.args.push_back(operand);
+      for (const EvaluationOptions& how : {EvaluationOptions{}, narrow}) {
+        const ApiResult sound = check(call, {}, how, files.options());
+        EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+        EXPECT_TRUE(is_suspicious(check(call, third, how, files.options())));
+      }
+    }
+  }
+  const Tensor integers = Tensor::full(DType::int64, Dims{20}, 131072);
+  for (const char* api : {"mul", "div", "xlogy"}) {
+    ApiCall call = with_gradient(files, std::string("Torch.") + api + ".0", x);
+    call.args.push_back(files.file(integers, false));
+    EXPECT_FALSE(accuses(files, call, {})) << api;
+    const double factor = api == std::string("mul") ? 0x1p17 : api == std::string("div") ? 0x1p-17 : std::log(0x1p17);
+    const auto unrounded = [&](DeviceResult& result, int) {
+      set_elements(result.output, [&](double, std::int64_t i) { return x.item(i) * factor; });
+    };
+    EXPECT_TRUE(accuses(files, call, unrounded)) << api;
+  }
+}
+
 // A mean that is formed by steps leaves a rest where the sum is 0.
 TEST(SoundFormulas, OfMeansBesideVariancesLeaveARest) {
   for (const char* name : {"Torch.var_mean.0", "Torch.std_mean.0"}) {
