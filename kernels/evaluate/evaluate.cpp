@@ -216,7 +216,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   recorded.narrow_parameters = options.narrow_parameters;
   recorded.of_benchmark = options.benchmark && !options.forgets_dtypes;
   recorded.positions = options.positions;
-  recorded.nan_outside_vectors = options.nan_outside_vectors;
+  recorded.other_slopes = options.other_slopes;
   RecordedScope recorded_scope(recorded);
 
   const SumRecorder sums;
@@ -226,7 +226,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   Evaluation result;
   result.takes_parameters = recorded_scope.takes_parameters();
   result.takes_positions = recorded_scope.takes_positions();
-  result.takes_nan = recorded_scope.takes_nan();
+  result.takes_slopes = recorded_scope.takes_slopes();
   result.output_sums = sums.seen();
   result.output = transform_leaves(output, [](const Value& leaf) -> Value {
     const Var* var = leaf.get<Var>();

@@ -42,10 +42,10 @@ Positions positions() {
   return current->recorded_.positions;
 }
 
-bool nan_outside_vectors() {
+bool other_slopes() {
   if (current == nullptr) return false;
-  current->takes_nan_ = true;
-  return current->recorded_.nan_outside_vectors;
+  current->takes_slopes_ = true;
+  return current->recorded_.other_slopes;
 }
 
 }  // namespace msrun

@@ -33,9 +33,10 @@ class RecordedDTypes {
   // Whether they are those of a benchmark, which goes on in higher precision than a call asks for.
   bool of_benchmark = false;
   Positions positions = Positions::wide;
-  // Whether kernels are to have the slope at NaN that they have for elements that they take one by one, behind the last
-  // whole vector of a tensor; in vectors a comparison with NaN may lead elsewhere.
-  bool nan_outside_vectors = false;
+  // Whether kernels are to have the other slope where there is none by mathematics and kernels differ: at NaN, where a
+  // comparison leads elsewhere in vectors than for elements that are taken one by one, behind the last whole vector of
+  // a tensor, and at single points where a framework has changed its mind between releases.
+  bool other_slopes = false;
 
  private:
   struct OfTensors {
@@ -55,20 +56,20 @@ class RecordedScope {
   bool takes_parameters() const { return takes_parameters_; }
   // The same of positions().
   bool takes_positions() const { return takes_positions_; }
-  // The same of nan_outside_vectors().
-  bool takes_nan() const { return takes_nan_; }
+  // The same of other_slopes().
+  bool takes_slopes() const { return takes_slopes_; }
 
  private:
   friend DType recorded_dtype(DType dtype);
   friend bool has_narrow_parameters();
   friend bool in_benchmark();
   friend Positions positions();
-  friend bool nan_outside_vectors();
+  friend bool other_slopes();
 
   const RecordedDTypes recorded_;
   bool takes_parameters_ = false;
   bool takes_positions_ = false;
-  bool takes_nan_ = false;
+  bool takes_slopes_ = false;
   Replaced<RecordedScope*> innermost_;
 };
 
@@ -79,8 +80,8 @@ bool has_narrow_parameters();
 bool in_benchmark();
 // Asked by kernels that compute positions of tensors that stand for a half type.
 Positions positions();
-// Asked by kernels whose slope at NaN is another one in vectors than outside of them.
-bool nan_outside_vectors();
+// Asked by kernels that have one of two slopes at NaN or at a single point.
+bool other_slopes();
 
 // A float32 number as a half type stores it; for other dtypes the number itself.
 inline float stored_in(DType half, float value) {

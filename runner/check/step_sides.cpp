@@ -201,11 +201,11 @@ std::optional<StepSides> nearest_positions(const Operator& op, const Materialise
   return nearest;
 }
 
-std::optional<StepSides> nearest_at_nan(const Operator& op, const MaterialisedCall& call,
+std::optional<StepSides> nearest_slopes(const Operator& op, const MaterialisedCall& call,
                                         const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
                                         const RowOf& row) {
   EvaluationOptions options = benchmark;
-  options.nan_outside_vectors = true;
+  options.other_slopes = true;
   return nearest_of(op, call, options, bench, device, row);
 }
 

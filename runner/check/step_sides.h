@@ -46,8 +46,8 @@ std::optional<StepSides> nearest_positions(const Operator& op, const Materialise
                                            const EvaluationOptions& benchmark, const Tensor& bench,
                                            const Tensor& device, const RowOf& row);
 
-// The same for elements at NaN, where kernels have one slope in vectors and another one outside of them.
-std::optional<StepSides> nearest_at_nan(const Operator& op, const MaterialisedCall& call,
+// The same for elements at NaN and at single points where kernels, or releases of a framework, have one of two slopes.
+std::optional<StepSides> nearest_slopes(const Operator& op, const MaterialisedCall& call,
                                         const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
                                         const RowOf& row);
 

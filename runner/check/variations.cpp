@@ -313,7 +313,7 @@ std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const T
   // A number that a half type rounds may be where a kink is, and a position on the other side of an element.
   if (bench_.takes_parameters) take(nearest_parameters);
   if (bench_.takes_positions && stores_positions) take(nearest_positions);
-  if (bench_.takes_nan) take(nearest_at_nan);
+  if (bench_.takes_slopes) take(nearest_slopes);
   return sides;
 }
 

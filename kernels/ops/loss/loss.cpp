@@ -13,6 +13,7 @@
 #include "kernels/ops/common/own_steps.h"
 #include "kernels/ops/loss/loss.h"
 
+#include "kernels/tensor/recorded_dtypes.h"
 namespace msrun {
 
 Reduction reduction_of(const Bound& args, bool legacy_flags) {
@@ -100,9 +101,10 @@ Var smooth_l1(const Var& x, const Var& t, double beta) {
   if (beta < 0) throw SkipError("smooth_l1_loss does not support negative values for beta.");
   if (beta > 0) return huber(x, t, beta, beta);
   // torch's kernel asks first whether the difference is at most -beta: at 0 both arguments have the slope from below.
-  const auto slope = [](auto d) {
+  // Newer releases take l1_loss in its place, which has the slope 0 there.
+  const auto slope = [flat = other_slopes()](auto d) {
     using T = decltype(d);
-    return is_nan(d) ? d : d > 0 ? T{1} : T{-1};
+    return is_nan(d) || (flat && d == 0) ? d : d > 0 ? T{1} : T{-1};
   };
   return float_binary(
       x, t, [](auto a, auto b) { return std::abs(a - b); },
@@ -172,8 +174,9 @@ Var divergence(const Var& x, const Var& t, bool log_target) {
         return rough_step(of_t(b * logarithm(b)), seed) - rough_step(b * a, seed);
       },
       [](auto, auto b, auto, auto g) { return -b * g; },
-      [seed](auto a, auto b, auto, auto g) {
-        if (b == 0) return b;
+      // At 0 releases before 1.13 have the slope 0, and since then torch multiplies 0 and infinity.
+      [seed, flat = other_slopes()](auto a, auto b, auto, auto g) {
+        if (b == 0) return flat ? b : std::numeric_limits<decltype(b)>::quiet_NaN();
         // The slope of t ln t is that of t times the logarithm and that of the logarithm, t / t, times the gradient,
         // which loses digits below the normal numbers.
         if (seed == 0) return (logarithm(b) + 1 - a) * g;

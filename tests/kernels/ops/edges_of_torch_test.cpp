@@ -128,6 +128,12 @@ TEST(Digamma, SlopesAtPoles) {
   EXPECT_NEAR(gradient("Torch", "digamma", {float64({4}, x)})[0] / 6.5807e32, 1, 1e-4);
 }
 
+TEST(AtZero, TheTargetOfADivergenceHasNoSlope) {
+  const List args{float64({2}, {-1, -2}), float64({2}, {0, 0.5})};
+  EXPECT_THAT(gradients("Functional", "kl_div", args, {{"reduction", std::string("none")}})[1],
+              ElementsAre(IsNan(), DoubleNear(2.3068528194400546, 1e-14)));
+}
+
 // torch 1 and 2.0 added an axis on the CPU.
 TEST(WithoutDimensions, AminmaxKeepsNone) {
   const Tensor x = float64({}, {3});

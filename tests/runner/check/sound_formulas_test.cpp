@@ -173,6 +173,43 @@ TEST(SoundFormulas, OfSlopesAtNanDependOnThePlace) {
   }
 }
 
+// Releases of torch differ at single points: kl_div at a target of 0, smooth_l1_loss without a knee between equal
+// numbers. Either is right, and no third.
+TEST(SoundFormulas, OfSlopesAtSinglePointsDependOnTheRelease) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16}) {
+    SCOPED_TRACE(name(dtype));
+    TensorFiles files;
+    std::vector<double> targets = drawn(20, 0.73);
+    for (double& target : targets) target = std::abs(target);
+    targets[3] = 0;
+    ApiCall divergence = with_gradient(files, "Functional.kl_div.0", of(dtype, {20}, drawn(20, 0.37)));
+    divergence.args.push_back(files.file(of(dtype, {20}, targets)));
+    divergence.kwargs = Dict{{"reduction", std::string("none")}};
+    std::vector<double> inputs = drawn(20, 0.37);
+    inputs[3] = targets[3] = 0.75;
+    ApiCall distance = with_gradient(files, "Functional.smooth_l1_loss.0", of(dtype, {20}, inputs));
+    distance.args.push_back(files.file(of(dtype, {20}, targets)));
+    distance.kwargs = Dict{{"reduction", std::string("none")}, {"beta", 0.0}};
+    const auto at_fourth = [](std::size_t argument, double slope, double elsewhere = 0) {
+      return [=](DeviceResult& result, int) {
+        set_elements(result.gradients.at(argument), [&](double value, std::int64_t i) {
+          return i == 3 ? slope : i == 5 ? value + elsewhere : value;
+        });
+      };
+    };
+    EXPECT_FALSE(accuses(files, divergence, at_fourth(1, nan_value)));
+    EXPECT_FALSE(accuses(files, divergence, at_fourth(1, 0)));
+    EXPECT_TRUE(accuses(files, divergence, at_fourth(1, 0.5)));
+    EXPECT_TRUE(accuses(files, divergence, at_fourth(1, 0, 0.3)));
+    for (const std::size_t argument : {std::size_t{0}, std::size_t{1}}) {
+      EXPECT_FALSE(accuses(files, distance, at_fourth(argument, -1)));
+      EXPECT_FALSE(accuses(files, distance, at_fourth(argument, 0)));
+      EXPECT_TRUE(accuses(files, distance, at_fourth(argument, dtype == DType::float64 ? 1 : 5)));
+      EXPECT_TRUE(accuses(files, distance, at_fourth(argument, 0, 0.3)));
+    }
+  }
+}
+
 // A number or a 0-d tensor beside float16 is held in float32 or in float16, in which it may be infinite: either is
 // right, and no third. An integer tensor with dimensions is one of float16.
 TEST(SoundFormulas, OfOperandsBeyondFloat16AreInfiniteOrNot) {
