@@ -43,12 +43,19 @@ Var hypot(const Var& a, const Var& b) {
       [slope](auto, auto y, auto z, auto g) { return slope(y, z, g); });
 }
 
+// x * log(y), 0 for x = 0 whatever the logarithm.
+template <class T, class F>
+T times_logarithm(T x, T y, F logarithm_of) {
+  if (is_nan(y)) return y;
+  return x == 0 ? T{0} : x * logarithm_of(y);
+}
+
 Var xlogy(const Var& a, const Var& b) {
   return float_binary(
-      a, b, [](auto x, auto y) { return is_nan(y) ? y
-                                        : x == 0  ? decltype(x){0}
-                                                  : x * logarithm(y); },
-      [](auto x, auto y, auto, auto g) { return x == 0 && y <= 0 ? decltype(g){0} : g * logarithm(y); },
+      a, b, [](auto x, auto y) { return times_logarithm(x, y, [](auto v) { return logarithm(v); }); },
+      [](auto x, auto y, auto, auto g) {
+        return x == 0 && y <= 0 ? decltype(g){0} : times_logarithm(g, y, [](auto v) { return logarithm(v); });
+      },
       [stored = StoredFactor::of_half(float_result_dtype({&a, &b}))](auto x, auto y, auto, auto g) {
         return stored(g * x) / y;
       });
@@ -56,10 +63,11 @@ Var xlogy(const Var& a, const Var& b) {
 
 Var xlog1py(const Var& a, const Var& b) {
   return float_binary(
-      a, b, [](auto x, auto y) { return is_nan(y) ? y
-                                        : x == 0  ? decltype(x){0}
-                                                  : x * logarithm_of_one_plus(y); },
-      [](auto x, auto y, auto, auto g) { return x == 0 && y <= -1 ? decltype(g){0} : g * logarithm_of_one_plus(y); },
+      a, b, [](auto x, auto y) { return times_logarithm(x, y, [](auto v) { return logarithm_of_one_plus(v); }); },
+      [](auto x, auto y, auto, auto g) {
+        return x == 0 && y <= -1 ? decltype(g){0}
+                                 : times_logarithm(g, y, [](auto v) { return logarithm_of_one_plus(v); });
+      },
       [stored = StoredFactor::of_half(float_result_dtype({&a, &b}))](auto x, auto y, auto, auto g) {
         return stored(g * x) / (y + 1);
       });

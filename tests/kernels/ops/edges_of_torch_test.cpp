@@ -128,6 +128,24 @@ TEST(Digamma, SlopesAtPoles) {
   EXPECT_NEAR(gradient("Torch", "digamma", {float64({4}, x)})[0] / 6.5807e32, 1, 1e-4);
 }
 
+// A gradient of 0 stays 0 where the logarithm it is multiplied with is infinite, but not where there is none.
+TEST(AtInfinity, LogarithmsTimesNothing) {
+  const auto slope = [](const char* type, const char* api, const std::vector<double>& x, const std::vector<double>& y,
+                        double upstream) {
+    const Tensor g = Tensor::full(DType::float64, Dims{5}, upstream);
+    return gradients(type, api, {float64({5}, x), float64({5}, y)}, {}, g)[0];
+  };
+  const std::vector<double> x{0, 0, 2, 0, nan};
+  EXPECT_THAT(slope("Torch", "xlogy", x, {0, -1, 0, 2, 1}, 0), Each(0));
+  EXPECT_THAT(slope("Torch", "xlogy", x, {0, -1, 0, 2, 1}, 1),
+              ElementsAre(0, 0, -inf, DoubleNear(0.6931471805599453, 1e-15), 0));
+  EXPECT_THAT(slope("Torch", "xlogy", x, {nan, inf, -1, inf, 1}, 0), ElementsAre(IsNan(), 0, 0, 0, 0));
+  EXPECT_THAT(slope("Aten", "special_xlog1py", {0, 0, 2, 2, nan}, {-1, -2, -1, inf, nan}, 0),
+              ElementsAre(0, 0, 0, 0, IsNan()));
+  EXPECT_THAT(slope("Aten", "special_xlog1py", {0, 0, 2, 2, nan}, {-1, -2, -1, inf, 0}, 1),
+              ElementsAre(0, 0, -inf, inf, 0));
+}
+
 TEST(AtZero, TheTargetOfADivergenceHasNoSlope) {
   const List args{float64({2}, {-1, -2}), float64({2}, {0, 0.5})};
   EXPECT_THAT(gradients("Functional", "kl_div", args, {{"reduction", std::string("none")}})[1],
