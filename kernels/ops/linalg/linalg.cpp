@@ -306,12 +306,15 @@ NAMES("_linalg_solve_ex", "Aten: _linalg_solve_ex");
 
 OP("logdet(Tensor input)", [](const Bound& args) -> Value {
   const SignAndLogarithm result = slogdet(args.var("input"));
-  // NaN for a negative determinant.
-  const Tensor offset = map(result.sign.dtype(), result.sign, [](auto sign) {
-    using T = decltype(sign);
-    return sign < 0 ? std::numeric_limits<T>::quiet_NaN() : T{0};
+  // A negative determinant has none: NaN, to which no gradient goes.
+  const Tensor logarithm = map(result.sign.dtype(), result.sign, result.logarithm.tensor(), [](auto sign, auto value) {
+    return sign < 0 ? std::numeric_limits<decltype(value)>::quiet_NaN() : value;
   });
-  return add(result.logarithm, args.tape().constant(offset));
+  return args.tape().record(logarithm, {{result.logarithm, [sign = result.sign](const Tensor& g) {
+                                           return map(g.dtype(), sign, g, [](auto s, auto gradient) {
+                                             return s < 0 ? decltype(gradient){0} : gradient;
+                                           });
+                                         }}});
 });
 NAMES("logdet", "Torch: logdet; Tensor: logdet");
 

@@ -152,6 +152,14 @@ TEST(AtZero, TheTargetOfADivergenceHasNoSlope) {
               ElementsAre(IsNan(), DoubleNear(2.3068528194400546, 1e-14)));
 }
 
+TEST(AtNan, ANegativeDeterminantHasNoLogarithmAndNoGradient) {
+  const Tensor matrices = float64({2, 2, 2}, {1, 2, 3, 4, 2, 1, 1, 4});
+  EXPECT_THAT(forward("Torch", "logdet", {matrices}), ElementsAre(IsNan(), DoubleNear(1.9459101490553132, 1e-14)));
+  const auto near = [](double number) { return DoubleNear(number, 1e-14); };
+  EXPECT_THAT(gradient("Torch", "logdet", {matrices}),
+              ElementsAre(0, 0, 0, 0, near(4.0 / 7), near(-1.0 / 7), near(-1.0 / 7), near(2.0 / 7)));
+}
+
 // torch 1 and 2.0 added an axis on the CPU.
 TEST(WithoutDimensions, AminmaxKeepsNone) {
   const Tensor x = float64({}, {3});
