@@ -54,7 +54,8 @@ Var weighted_cross_entropy_of_logit(const Var& x, const Var& t, const Var& posit
       [=](auto z, auto y, auto, auto g) { return y * rough(log_of_sum(-z, seed)) * g; });
 }
 
-// two_terms: frameworks make the target's gradient of two logarithms, which cancel near 0.
+// two_terms: frameworks make the loss, and the target's gradient, of the logarithms of two probabilities. Those of the
+// gradient cancel near 0, and the loss at -infinity is that of a target above 0.
 Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>& positive_weight,
                            bool two_terms = false) {
   if (x.shape() != t.shape()) {
@@ -64,10 +65,11 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
   if (positive_weight) return weighted_cross_entropy_of_logit(x, t, *positive_weight);
   return float_binary(
       x, t,
-      [seed = roughness()](auto z, auto y) {
+      [seed = roughness(), two_terms](auto z, auto y) {
         using T = decltype(z);
-        if (is_open_logit(z)) return std::numeric_limits<T>::quiet_NaN();
-        if (seed != 0) return rough_step((1 - y) * z, seed) + rough_step(log_of_sum(-z, seed), seed);
+        if (is_open_logit(z) && !two_terms) return std::numeric_limits<T>::quiet_NaN();
+        if (seed != 0 && !is_open_logit(z))
+          return rough_step((1 - y) * z, seed) + rough_step(log_of_sum(-z, seed), seed);
         return (z > 0 ? (1 - y) * z : -z * y) + log_of_sum(-std::abs(z), seed);
       },
       [seed = roughness()](auto z, auto y, auto, auto g) { return (probability_of(z, seed) - y) * g; },

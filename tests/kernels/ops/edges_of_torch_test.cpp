@@ -160,6 +160,26 @@ TEST(AtNan, ANegativeDeterminantHasNoLogarithmAndNoGradient) {
               ElementsAre(0, 0, 0, 0, near(4.0 / 7), near(-1.0 / 7), near(-1.0 / 7), near(2.0 / 7)));
 }
 
+// The losses are sums of two terms, t ln p and (1 - t) ln(1 - p).
+TEST(AtInfinity, LogitsOfSeveralLabels) {
+  const auto loss = [](double logit, double target) {
+    return forward("Functional", "multilabel_soft_margin_loss",
+                   {float64({1, 1}, {logit}), float64({1, 1}, {target})})[0];
+  };
+  EXPECT_THAT(loss(-inf, 0), IsNan());
+  EXPECT_EQ(loss(-inf, 0.5), inf);
+  EXPECT_EQ(loss(-inf, 1), inf);
+  EXPECT_EQ(loss(inf, 0), inf);
+  EXPECT_EQ(loss(inf, 0.5), inf);
+  EXPECT_THAT(loss(inf, 1), IsNan());
+  EXPECT_THAT(gradients("Functional", "multilabel_soft_margin_loss",
+                        {float64({1, 3}, {-inf, -inf, inf}), float64({1, 3}, {0.5, 1, 0})})[0],
+              ElementsAre(DoubleNear(-0.5 / 3, 1e-15), DoubleNear(-1.0 / 3, 1e-15), DoubleNear(1.0 / 3, 1e-15)));
+  // Of one label there is another formula.
+  EXPECT_THAT(forward("Functional", "binary_cross_entropy_with_logits", {float64({1}, {-inf}), float64({1}, {1})}),
+              ElementsAre(IsNan()));
+}
+
 // torch 1 and 2.0 added an axis on the CPU.
 TEST(WithoutDimensions, AminmaxKeepsNone) {
   const Tensor x = float64({}, {3});
