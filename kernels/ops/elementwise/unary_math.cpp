@@ -115,7 +115,10 @@ Var acosh(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::acosh(a); },
       [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
-        return quotient(g, conjugate(std::sqrt(stored(rough_step(a * a, seed)) - decltype(a){1})));
+        const decltype(a) one{1};
+        // The root of the product has the wrong sign where the real part is negative.
+        if (is_complex_number<decltype(a)>) return quotient(g, conjugate(std::sqrt(a + one) * std::sqrt(a - one)));
+        return quotient(g, conjugate(std::sqrt(stored(rough_step(a * a, seed)) - one)));
       });
 }
 Var atanh(const Var& x) {
@@ -123,7 +126,6 @@ Var atanh(const Var& x) {
       x, [](auto a) { return std::atanh(a); },
       [seed = roughness()](auto a, auto, auto g) { return quotient(g, conjugate(one_less_square(a, seed))); });
 }
-
 Var exp2(const Var& x) {
   return unary(
       x, [](auto a) { return std::exp2(a); },

@@ -235,8 +235,15 @@ Var variance(const MomentArguments& m) {
   return variance(m.x, moments(m.x, m.axes, m.correction), m.axes, m.keepdim);
 }
 
+// Equal numbers have the slope 0 here, too, where that of the root is infinite.
+Var root_of_variance(const Var& v) {
+  return unary(
+      v, [](auto a) { return std::sqrt(a); },
+      [](auto, auto root, auto g) { return root == 0 ? decltype(g){0} : g / (2 * root); });
+}
+
 Var deviation(const MomentArguments& m) {
-  if (is_complex(m.x.dtype())) return cast(sqrt(complex_variance(m)), part_dtype(m.x.dtype()));
+  if (is_complex(m.x.dtype())) return cast(root_of_variance(complex_variance(m)), part_dtype(m.x.dtype()));
   return deviation(m.x, moments(m.x, m.axes, m.correction), m.axes, m.keepdim);
 }
 

@@ -16,6 +16,7 @@ namespace msrun::testing {
 namespace {
 
 using C = std::complex<double>;
+using ::testing::Each;
 using ::testing::ElementsAre;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
@@ -349,6 +350,25 @@ TEST(Complex, Comparison) {
   const DetailsRow as_upstream = compared(bench, bench, true);
   EXPECT_EQ(as_upstream.status, Status::error);
   EXPECT_EQ(as_upstream.message, "Bench out dtype is complex128 but npu output dtype is complex128, cannot compare.");
+}
+
+// sqrt(z - 1) sqrt(z + 1) and sqrt(z z - 1) differ in sign left of the imaginary axis.
+TEST(Complex, TheSlopeOfAcoshIsThatOfItsHalfPlane) {
+  check_complex_gradients("Torch", "acosh", {complex128({5}, {{-2, 1}, {-2, -1}, {-0.5, 0.2}, {0.5, 0.2}, {2, 1}})});
+}
+
+// The root of a variance of 0 has no slope of its own.
+TEST(Complex, EqualNumbersDeviateWithoutASlope) {
+  for (const char* api : {"std", "std_mean"}) {
+    Tape tape;
+    const Var z = tape.leaf(complex128({4}, std::vector<C>(4, C(1, 2))));
+    const Value output = find_operator("Torch", api)->call({z}, {}, tape);
+    const List* several = output.get<List>();
+    const Var deviation = *(several == nullptr ? output : several->front()).get<Var>();
+    EXPECT_EQ(deviation.tensor().item(), 0);
+    tape.backward(deviation, float64({}, {1}));
+    EXPECT_THAT(numbers(tape.gradient(z)), Each(C(0, 0))) << api;
+  }
 }
 
 }  // namespace
