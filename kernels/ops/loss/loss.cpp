@@ -10,10 +10,11 @@
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/own_steps.h"
 #include "kernels/ops/loss/loss.h"
-
 #include "kernels/tensor/recorded_dtypes.h"
+
 namespace msrun {
 
 Reduction reduction_of(const Bound& args, bool legacy_flags) {
@@ -266,14 +267,39 @@ Var gaussian(const Var& x, const Var& t, const Var& given_variance, bool full, d
   return add(half_log, mul(div(squared_difference(x, t), v), 0.5));
 }
 
+// What the mean of weighted losses divides their sum by.
+enum class WeightedMean : std::uint8_t { over_weights, over_elements };
+
+// loss(input, target) times a weight for each element of the input, which newer releases take, reduced.
+template <class Loss>
+Value weighted_loss(const Bound& args, bool legacy_flags, WeightedMean mean_of, const Loss& loss) {
+  Raised raised;
+  const Var x = raised(args.var("input"));
+  const Var t = raised(args.var("target"));
+  const Var weight = raised(args.var("weight"));
+  if (weight.shape() != x.shape()) throw SkipError("Weights and input must have the same size.");
+  const Var losses = mul(loss(x, t, raised), weight);
+  const Reduction reduction = reduction_of(args, legacy_flags);
+  const bool over_weights = reduction == Reduction::mean && mean_of == WeightedMean::over_weights;
+  return raised.back(over_weights ? div(sum(losses, {}, false), sum(weight, {}, false)) : reduced(losses, reduction));
+}
+
 Value mse_loss(const Bound& args, bool legacy_flags) {
-  return elementwise_loss(args, legacy_flags,
-                          [](const Var& x, const Var& t, Raised&) { return squared_difference(x, t); });
+  const auto loss = [](const Var& x, const Var& t, Raised&) { return squared_difference(x, t); };
+  if (legacy_flags && args.given("weight")) return weighted_loss(args, legacy_flags, WeightedMean::over_weights, loss);
+  return elementwise_loss(args, legacy_flags, loss);
 }
 
 Value l1_loss(const Bound& args, bool legacy_flags) {
-  return elementwise_loss(args, legacy_flags,
-                          [](const Var& x, const Var& t, Raised&) { return absolute_difference(x, t); });
+  const auto loss = [](const Var& x, const Var& t, Raised&) { return absolute_difference(x, t); };
+  if (legacy_flags && args.given("weight")) return weighted_loss(args, legacy_flags, WeightedMean::over_weights, loss);
+  return elementwise_loss(args, legacy_flags, loss);
+}
+
+Value huber_loss(const Bound& args) {
+  const auto loss = [&](const Var& x, const Var& t, Raised&) { return huber_checked(x, t, args.real("delta")); };
+  if (args.given("weight")) return weighted_loss(args, without_legacy_flags, WeightedMean::over_elements, loss);
+  return elementwise_loss(args, without_legacy_flags, loss);
 }
 
 Value smooth_l1_loss(const Bound& args, bool legacy_flags) {
@@ -303,7 +329,8 @@ Value poisson_nll_loss(const Bound& args, bool legacy_flags) {
 
 }  // namespace
 
-OP("mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean')",
+OP("mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+   "Tensor? weight=None)",
    [](const Bound& args) { return mse_loss(args, with_legacy_flags); });
 NAMES("mse_loss", "Functional: mse_loss; MintFunctional: mse_loss");
 TRAITS("mse_loss", .autocast = AutocastPolicy::float32);
@@ -311,7 +338,8 @@ OP("aten_mse_loss(Tensor input, Tensor target, int reduction=1)",
    [](const Bound& args) { return mse_loss(args, without_legacy_flags); });
 NAMES("aten_mse_loss", "Aten: mse_loss");
 
-OP("l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean')",
+OP("l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+   "Tensor? weight=None)",
    [](const Bound& args) { return l1_loss(args, with_legacy_flags); });
 NAMES("l1_loss", "Functional: l1_loss; MintFunctional: l1_loss");
 TRAITS("l1_loss", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
@@ -329,10 +357,7 @@ OP("aten_smooth_l1_loss(Tensor input, Tensor target, int reduction=1, float beta
    [](const Bound& args) { return smooth_l1_loss(args, without_legacy_flags); });
 NAMES("aten_smooth_l1_loss", "Aten: smooth_l1_loss");
 
-OP("huber_loss(Tensor input, Tensor target, any reduction='mean', float delta=1.0)", [](const Bound& args) {
-  return elementwise_loss(args, without_legacy_flags,
-                          [&](const Var& x, const Var& t, Raised&) { return huber_checked(x, t, args.real("delta")); });
-});
+OP("huber_loss(Tensor input, Tensor target, any reduction='mean', float delta=1.0, Tensor? weight=None)", huber_loss);
 NAMES("huber_loss", "Functional: huber_loss; Aten: huber_loss");
 TRAITS("huber_loss", .autocast = AutocastPolicy::float32);
 
@@ -368,10 +393,17 @@ OP("aten_poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full
 NAMES("aten_poisson_nll_loss", "Torch: poisson_nll_loss; Aten: poisson_nll_loss");
 TRAITS("aten_poisson_nll_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
-OP("gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str reduction='mean')",
+OP("gaussian_nll_loss(Tensor input, Tensor target, Operand var, bool full=False, float eps=1e-06, "
+   "str reduction='mean')",
    [](const Bound& args) {
      return elementwise_loss(args, without_legacy_flags, [&](const Var& x, const Var& t, Raised& raised) {
-       return gaussian(x, t, raised(args.var("var")), args.flag("full"), args.real("eps"));
+       const Var given = args.var("var");
+       // A number is that of every element.
+       const Var variance =
+           given.is_number()
+               ? x.tape().constant(Tensor::full(x.dtype(), x.shape(), as_stored(x, given.tensor().item())))
+               : raised(given);
+       return gaussian(x, t, variance, args.flag("full"), args.real("eps"));
      });
    });
 NAMES("gaussian_nll_loss", "Functional: gaussian_nll_loss");

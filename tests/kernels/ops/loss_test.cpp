@@ -323,5 +323,34 @@ TEST(BinaryCrossEntropy, GradientsAtTheEndsAreDividedByTheLeastNumber) {
               ElementsAre(-1 / 9.999999960041972e-13, 1 / 9.999999960041972e-13));
 }
 
+// The mean of weighted losses divides by the sum of the weights, but that of huber_loss by their number.
+TEST(WeightedLosses, WorkedValues) {
+  const Tensor x = float64({3}, {1, 2, 4});
+  const Tensor zeros = float64({3}, {0, 0, 0});
+  const Tensor weight = float64({3}, {1, 2, 1});
+  const auto weighted = [&](const char* api, const char* reduction) {
+    return forward("Functional", api, {x, zeros}, {{"reduction", text(reduction)}, {"weight", weight}});
+  };
+  EXPECT_THAT(weighted("mse_loss", "none"), ElementsAre(1, 8, 16));
+  EXPECT_THAT(weighted("mse_loss", "sum"), ElementsAre(25));
+  EXPECT_THAT(weighted("mse_loss", "mean"), ElementsAre(6.25));
+  EXPECT_THAT(weighted("l1_loss", "none"), ElementsAre(1, 4, 4));
+  EXPECT_THAT(weighted("l1_loss", "mean"), ElementsAre(2.25));
+  EXPECT_THAT(weighted("huber_loss", "none"), ElementsAre(0.5, 3, 3.5));
+  EXPECT_THAT(weighted("huber_loss", "mean"), ElementsAre(DoubleNear(7.0 / 3, 1e-15)));
+  for (const char* api : {"mse_loss", "l1_loss", "huber_loss"}) {
+    check_gradients("Functional", api, {x, zeros}, {{"weight", weight}});
+    EXPECT_EQ(one(api, {x, zeros}, {{"weight", None{}}}), one(api, {x, zeros}));
+    EXPECT_THROW(one(api, {x, zeros}, {{"weight", float64({1}, {1})}}), SkipError);
+  }
+}
+
+TEST(GaussianLoss, TakesOneVarianceForAll) {
+  const Tensor x = float64({2, 2}, {1, 2, 3, 4});
+  const Tensor t = float64({2, 2}, {1, 1, 1, 1});
+  EXPECT_EQ(one("gaussian_nll_loss", {x, t, 2.0}), one("gaussian_nll_loss", {x, t, float64({2, 2}, {2, 2, 2, 2})}));
+  EXPECT_THROW(one("gaussian_nll_loss", {x, t, -1.0}), SkipError);
+}
+
 }  // namespace
 }  // namespace msrun::testing
