@@ -382,14 +382,14 @@ Value interpolate_in(const Bound& args, const std::string& mode, bool align_give
   return interpolate(args, options_of(args.var("input"), mode, align_given, align_corners, false), false);
 }
 
-// Aten's kernels: a size, factors, or a size with the factors that place the elements.
+// Aten's kernels: a size, factors, or a size with the factors that place the elements, one by one.
 Value aten_upsample(const Bound& args, const char* mode, bool align_corners, bool antialias) {
   const Var x = args.var("input");
   const ResizeOptions options = options_of(x, mode, false, align_corners, antialias);
   const auto spatial = static_cast<std::size_t>(x.rank() - 2);
   const Dims sizes = args.ints("output_size");
   std::vector<double> factors = args.reals("scale_factors");
-  for (const char* name : {"scales_2", "scales_3"}) {
+  for (const char* name : {"scales_2", "scales_3", "scales", "scales_d", "scales_h", "scales_w"}) {
     if (const auto factor = args.optional_real(name)) factors.push_back(*factor);
   }
   if (sizes.empty() && factors.empty()) throw SkipError("Must specify exactly one of output_size and scale_factors");
@@ -435,43 +435,48 @@ NAMES("upsample_bilinear", "Functional: upsample_bilinear");
 TRAITS("upsample_bilinear", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_nearest1d(Tensor input, int[]? output_size, float[]? scale_factors=None, float? scales_2=None, "
-   "float? scales_3=None)",
+   "float? scales_3=None, *, float? scales=None, float? scales_d=None, float? scales_h=None, float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "nearest", false, false); });
 NAMES("upsample_nearest1d", "Aten: upsample_nearest1d upsample_nearest2d upsample_nearest3d");
 TRAITS("upsample_nearest1d", .half_sums = HalfSums::gradients);
 
 OP("_upsample_nearest_exact1d(Tensor input, int[]? output_size, float[]? scale_factors=None, float? scales_2=None, "
-   "float? scales_3=None)",
+   "float? scales_3=None, *, float? scales=None, float? scales_d=None, float? scales_h=None, float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "nearest-exact", false, false); });
 NAMES("_upsample_nearest_exact1d",
       "Aten: _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d");
 
 OP("upsample_linear1d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
-   "float? scales_2=None, float? scales_3=None)",
+   "float? scales_2=None, float? scales_3=None, *, float? scales=None, float? scales_d=None, float? scales_h=None, "
+   "float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "linear", args.flag("align_corners"), false); });
 NAMES("upsample_linear1d", "Aten: upsample_linear1d");
 TRAITS("upsample_linear1d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_bilinear2d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
-   "float? scales_2=None, float? scales_3=None)",
+   "float? scales_2=None, float? scales_3=None, *, float? scales=None, float? scales_d=None, float? scales_h=None, "
+   "float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "bilinear", args.flag("align_corners"), false); });
 NAMES("upsample_bilinear2d", "Aten: upsample_bilinear2d");
 TRAITS("upsample_bilinear2d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_trilinear3d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
-   "float? scales_2=None, float? scales_3=None)",
+   "float? scales_2=None, float? scales_3=None, *, float? scales=None, float? scales_d=None, float? scales_h=None, "
+   "float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "trilinear", args.flag("align_corners"), false); });
 NAMES("upsample_trilinear3d", "Aten: upsample_trilinear3d");
 TRAITS("upsample_trilinear3d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_bicubic2d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
-   "float? scales_2=None, float? scales_3=None)",
+   "float? scales_2=None, float? scales_3=None, *, float? scales=None, float? scales_d=None, float? scales_h=None, "
+   "float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "bicubic", args.flag("align_corners"), false); });
 NAMES("upsample_bicubic2d", "Aten: upsample_bicubic2d");
 TRAITS("upsample_bicubic2d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("_upsample_bilinear2d_aa(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
-   "float? scales_2=None, float? scales_3=None)",
+   "float? scales_2=None, float? scales_3=None, *, float? scales=None, float? scales_d=None, float? scales_h=None, "
+   "float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "bilinear", args.flag("align_corners"), true); });
 NAMES("_upsample_bilinear2d_aa", "Aten: _upsample_bilinear2d_aa");
 TRAITS("_upsample_bilinear2d_aa", .half_sums = HalfSums::gradients);

@@ -151,6 +151,32 @@ TEST(Interpolate, OtherNames) {
             resized(image, {{"size", List{i(6), i(7)}}, {"mode", text("bilinear")}, {"align_corners", true}}));
 }
 
+TEST(Interpolate, FactorsOfAtenByName) {
+  const Tensor image = uniform({1, 2, 4, 5}, -1, 1, 2);
+  const Tensor line = uniform({1, 2, 5}, -1, 1, 3);
+  const Tensor volume = uniform({1, 1, 2, 3, 4}, -1, 1, 4);
+  const List size{i(5), i(6)};
+  // Such factors move the elements, though the size is given.
+  const Dict factors{{"scales_h", 2.0}, {"scales_w", 1.9}};
+  for (const char* api : {"upsample_nearest2d", "_upsample_nearest_exact2d"}) {
+    const std::vector<double> by_position = forward("Aten", api, {image, size, 2.0, 1.9});
+    EXPECT_NE(by_position, forward("Aten", api, {image, size}));
+    EXPECT_EQ(forward("Aten", api, {image, size}, factors), by_position);
+  }
+  for (const char* api : {"upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa"}) {
+    const std::vector<double> by_position = forward("Aten", api, {image, size, false, 2.0, 1.9});
+    EXPECT_NE(by_position, forward("Aten", api, {image, size, false}));
+    EXPECT_EQ(forward("Aten", api, {image, size, false}, factors), by_position);
+  }
+  EXPECT_EQ(forward("Aten", "upsample_linear1d", {line, List{i(7)}, false}, {{"scales", 1.5}}),
+            forward("Aten", "upsample_linear1d", {line, List{i(7)}, false, 1.5}));
+  EXPECT_EQ(forward("Aten", "upsample_nearest1d", {line, List{i(7)}}, {{"scales", 1.5}}),
+            forward("Aten", "upsample_nearest1d", {line, List{i(7)}, 1.5}));
+  EXPECT_EQ(forward("Aten", "upsample_trilinear3d", {volume, List{i(3), i(5), i(6)}, false},
+                    {{"scales_d", 1.5}, {"scales_h", 1.7}, {"scales_w", 1.6}}),
+            forward("Aten", "upsample_trilinear3d", {volume, List{i(3), i(5), i(6)}, false, 1.5, 1.7, 1.6}));
+}
+
 TEST(Interpolate, Refusals) {
   const Tensor x = uniform({1, 1, 4}, -1, 1, 1);
   EXPECT_THROW(resized(x, {}), SkipError);
