@@ -333,7 +333,25 @@ NAMES("torch_batch_norm", "Torch: batch_norm; Mint: batch_norm; Aten: batch_norm
 OP("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
    "bool training, float momentum, float eps)",
    [](const Bound& args) -> Value { return native_batch_norm(args, batch_norm(args, "training")); });
+// _native_batch_norm_legit.no_stats
+OP("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps)",
+   [](const Bound& args) -> Value {
+     return native_batch_norm(args,
+                              batch_norm(args.var("input"), std::nullopt, std::nullopt, args.optional_var("weight"),
+                                         args.optional_var("bias"), args.flag("training"), args.real("eps")));
+   });
 NAMES("native_batch_norm", "Torch: native_batch_norm; Aten: native_batch_norm _native_batch_norm_legit");
+
+OP("_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+   "Tensor running_var, float momentum, float eps)",
+   [](const Bound& args) -> Value {
+     const Normalised normalised =
+         batch_norm(args.var("input"), args.var("running_mean"), args.var("running_var"), args.optional_var("weight"),
+                    args.optional_var("bias"), false, args.real("eps"));
+     const Var empty = args.tape().constant(Tensor(normalised.mean.dtype(), {0}));
+     return List{normalised.y, empty, empty};
+   });
+NAMES("_native_batch_norm_legit_no_training", "Aten: _native_batch_norm_legit_no_training");
 
 // Every device chooses an implementation by itself: the reserve is empty and the index 0, as where there is one only.
 OP("_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "

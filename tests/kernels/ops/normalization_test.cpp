@@ -144,6 +144,16 @@ TEST(BatchNorm, WorkedValues) {
   EXPECT_THAT(forward("Aten", "_native_batch_norm_legit_functional", args, {}, 4),
               ElementsAre(DoubleNear(1.1333333333333333, 1e-14)));
   EXPECT_THAT(forward("Torch", "native_batch_norm", args, {}, 1), ElementsAre(DoubleNear(7.0 / 3, 1e-14)));
+  // _native_batch_norm_legit.no_stats
+  const List without{x, None{}, None{}, true, 0.1, 1e-5};
+  for (const std::size_t output : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+    EXPECT_EQ(forward("Aten", "_native_batch_norm_legit", without, {}, output),
+              forward("Aten", "_native_batch_norm_legit", args, {}, output));
+  }
+  const List evaluation{x, None{}, None{}, mean, variance, 0.1, 1e-5};
+  EXPECT_EQ(forward("Aten", "_native_batch_norm_legit_no_training", evaluation),
+            forward("Functional", "batch_norm", {x, mean, variance}));
+  EXPECT_TRUE(forward("Aten", "_native_batch_norm_legit_no_training", evaluation, {}, 1).empty());
 }
 
 TEST(BatchNorm, EvaluationUsesTheRunningStatistics) {
