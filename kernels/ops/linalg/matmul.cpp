@@ -51,9 +51,9 @@ Tensor rows_of(const Tensor& tensor) {
   return tensor.reshape(Dims{element_count(Dims(shape.begin(), shape.end() - 1)), shape.back()});
 }
 
-// alpha * product + beta * c, where c broadcasts to the product; with beta 0 c is not read at all. Integers use the
-// whole part of the factors, as torch does.
-Var scaled_sum(const Var& c, const Var& product, double beta, double alpha) {
+// alpha * product + beta * c, where c broadcasts to the product; with beta 0 c is not read at all, and with alpha 0 the
+// product only if `always` says so. Integers use the whole part of the factors, as torch does.
+Var scaled_sum(const Var& c, const Var& product, double beta, double alpha, bool always = false) {
   if (broadcast_shapes(c.shape(), product.shape()) != product.shape()) {
     throw SkipError("A summand of shape " + tuple_text(c.shape()) + " does not broadcast to a product of shape " +
                     tuple_text(product.shape()) + ".");
@@ -63,9 +63,9 @@ Var scaled_sum(const Var& c, const Var& product, double beta, double alpha) {
     alpha = std::trunc(alpha);
     beta = std::trunc(beta);
   }
-  const auto combine = complex_too([alpha, beta](auto p, auto x) {
+  const auto combine = complex_too([alpha, beta, drops = alpha == 0 && !always](auto p, auto x) {
     using T = decltype(p);
-    const T scaled = alpha == 1 ? p : wrapping_mul(number_as<T>(alpha), p);
+    const T scaled = alpha == 1 ? p : drops ? T{0} : wrapping_mul(number_as<T>(alpha), p);
     return beta == 0 ? scaled : wrapping_add(scaled, beta == 1 ? x : wrapping_mul(number_as<T>(beta), x));
   });
   const auto scaled_gradient = [](const Tensor& g, double factor) {
@@ -87,7 +87,9 @@ Var add_product(const Bound& args, const char* first, const char* second, std::i
   const Var b = raised(args.var(second));
   require_rank(a, rank_a, first);
   require_rank(b, rank_b, second);
-  return raised.back(scaled_sum(c, matmul(a, b), args.real("beta"), args.real("alpha")));
+  // Torch leaves a product with alpha 0 to BLAS, which does not read its factors, but that of a batch.
+  const bool of_batch = rank_a == 3;
+  return raised.back(scaled_sum(c, matmul(a, b), args.real("beta"), args.real("alpha"), of_batch));
 }
 
 Var outer(const Var& a, const Var& b) {
@@ -343,7 +345,7 @@ OP("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=
   if (c.dtype() == DType::boolean && a.dtype() == DType::boolean && b.dtype() == DType::boolean) {
     return logical_addr(c, outer(a, b), args.real("beta") != 0, args.real("alpha") != 0);
   }
-  return raised.back(scaled_sum(c, outer(a, b), args.real("beta"), args.real("alpha")));
+  return raised.back(scaled_sum(c, outer(a, b), args.real("beta"), args.real("alpha"), true));
 });
 NAMES("addr", "Torch: addr; Tensor: addr addr_; Aten: addr");
 TRAITS("addr", .autocast = AutocastPolicy::lower, .complex = true);

@@ -180,6 +180,21 @@ TEST(AtInfinity, LogitsOfSeveralLabels) {
               ElementsAre(IsNan()));
 }
 
+// A product with alpha 0 is left to BLAS, which does not read its factors; that of a batch and of vectors is not.
+TEST(AtNan, ProductsTimesNothing) {
+  const Dict nothing{{"alpha", i(0)}};
+  const Tensor c = float64({1, 1}, {3});
+  const Tensor no_matrix = float64({1, 1}, {nan});
+  const Tensor no_batch = float64({1, 1, 1}, {nan});
+  const Tensor no_vector = float64({1}, {nan});
+  EXPECT_THAT(forward("Torch", "addmm", {c, no_matrix, no_matrix}, nothing), ElementsAre(3));
+  EXPECT_THAT(forward("Torch", "addmv", {float64({1}, {3}), no_matrix, no_vector}, nothing), ElementsAre(3));
+  EXPECT_THAT(forward("Torch", "addbmm", {c, no_batch, no_batch}, nothing), ElementsAre(3));
+  EXPECT_THAT(forward("Torch", "baddbmm", {float64({1, 1, 1}, {3}), no_batch, no_batch}, nothing),
+              ElementsAre(IsNan()));
+  EXPECT_THAT(forward("Torch", "addr", {c, no_vector, no_vector}, nothing), ElementsAre(IsNan()));
+}
+
 // torch 1 and 2.0 added an axis on the CPU.
 TEST(WithoutDimensions, AminmaxKeepsNone) {
   const Tensor x = float64({}, {3});
