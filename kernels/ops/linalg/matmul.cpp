@@ -186,7 +186,14 @@ double product_work(const TensorSpec* a, const TensorSpec* b) {
 double product_work(const List& args) { return product_work(recorded_tensor(args, 0), recorded_tensor(args, 1)); }
 
 // With a summand in front.
-double added_product_work(const List& args) { return product_work(recorded_tensor(args, 1), recorded_tensor(args, 2)); }
+// The factors are the last tensors, whatever numbers are among the arguments.
+double added_product_work(const List& args) {
+  std::vector<const TensorSpec*> tensors;
+  for (const Value& arg : args) {
+    if (const TensorSpec* tensor = recorded_tensor(arg)) tensors.push_back(tensor);
+  }
+  return tensors.size() < 3 ? 0 : product_work(tensors[1], tensors[2]);
+}
 
 // The rows of the weight are the outputs.
 double linear_work(const List& args) {
@@ -240,6 +247,41 @@ std::vector<ProductAxis> axes_of_linear(const GivenArguments& given) {
   ProductAxis features{{{"weight", 0}}, -1};
   if (bias != nullptr) features.arguments.push_back({"bias", 0});
   return {{{{"input", of_rows}}, of_rows, bias != nullptr}, features, {{{"input", -1}, {"weight", 1}}}};
+}
+
+Value added_matrices(const Bound& args) { return add_product(args, "mat1", "mat2", 2, 2); }
+Value added_vector(const Bound& args) { return add_product(args, "mat", "vec", 2, 1); }
+Value added_batches(const Bound& args) { return add_product(args, "batch1", "batch2", 3, 3); }
+
+Value added_outer(const Bound& args) {
+  Raised raised;
+  const Var c = raised(args.var("input"));
+  const Var a = raised(args.var("vec1"));
+  const Var b = raised(args.var("vec2"));
+  if (c.dtype() == DType::boolean && a.dtype() == DType::boolean && b.dtype() == DType::boolean) {
+    return logical_addr(c, outer(a, b), args.real("beta") != 0, args.real("alpha") != 0);
+  }
+  return raised.back(scaled_sum(c, outer(a, b), args.real("beta"), args.real("alpha"), true));
+}
+
+Value summed_batches(const Bound& args) {
+  Raised raised;
+  const Var c = raised(args.var("input"));
+  const Var a = raised(args.var("batch1"));
+  const Var b = raised(args.var("batch2"));
+  require_rank(a, 3, "addbmm");
+  require_rank(b, 3, "addbmm");
+  const double beta = args.real("beta");
+  const double alpha = args.real("alpha");
+  if (stores_products() && a.size(0) > 0 && a.size(0) == b.size(0)) {
+    // One product after the other is added to what is there.
+    Var total = scaled_sum(c, matmul(select(a, 0, 0), select(b, 0, 0)), beta, alpha);
+    for (std::int64_t i = 1; i < a.size(0); ++i)
+      total = scaled_sum(total, matmul(select(a, 0, i), select(b, 0, i)), 1, alpha);
+    return raised.back(total);
+  }
+  // The sum over the batch is part of the contraction.
+  return raised.back(scaled_sum(c, contract(a, b, Dims{0, 2}, Dims{0, 1}), beta, alpha));
 }
 
 OP("matmul(Tensor input, Tensor other)",
@@ -312,8 +354,13 @@ OP("outer(Tensor input, Tensor vec2)",
 NAMES("outer", "Torch: outer ger; Tensor: outer ger; Mint: outer");
 TRAITS("outer", .complex = true, .recorded_gradients = RecordedGradients::of_last_step);
 
-OP("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
-   [](const Bound& args) -> Value { return add_product(args, "mat1", "mat2", 2, 2); });
+OP("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)", added_matrices);
+// The orders of early versions, which torch still takes: the factors before what they multiply, of functions and of
+// methods.
+OP("addmm(Scalar beta, Tensor input, Scalar alpha, Tensor mat1, Tensor mat2)", added_matrices);
+OP("addmm(Scalar beta, Tensor input, Tensor mat1, Tensor mat2, *, Scalar alpha=1)", added_matrices);
+OP("addmm(Tensor input, Scalar beta, Scalar alpha, Tensor mat1, Tensor mat2)", added_matrices);
+OP("addmm(Tensor input, Scalar beta, Tensor mat1, Tensor mat2, *, Scalar alpha=1)", added_matrices);
 NAMES("addmm", "Torch: addmm; Tensor: addmm addmm_; Aten: addmm addmm_");
 TRAITS("addmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
 PRODUCT_AXES("addmm", [](const GivenArguments& given) { return axes_of_product(given, "mat1", "mat2", "input"); });
@@ -325,51 +372,37 @@ NAMES("saddmm", "Torch: saddmm");
 TRAITS("saddmm", .complex = true);
 PRODUCT_AXES("saddmm", [](const GivenArguments& given) { return axes_of_product(given, "mat1", "mat2", "input"); });
 
-OP("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
-   [](const Bound& args) -> Value { return add_product(args, "mat", "vec", 2, 1); });
+OP("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)", added_vector);
+OP("addmv(Scalar beta, Tensor input, Scalar alpha, Tensor mat, Tensor vec)", added_vector);
+OP("addmv(Scalar beta, Tensor input, Tensor mat, Tensor vec, *, Scalar alpha=1)", added_vector);
+OP("addmv(Tensor input, Scalar beta, Scalar alpha, Tensor mat, Tensor vec)", added_vector);
+OP("addmv(Tensor input, Scalar beta, Tensor mat, Tensor vec, *, Scalar alpha=1)", added_vector);
 NAMES("addmv", "Torch: addmv addmv_; Tensor: addmv addmv_; Aten: addmv addmv_");
 TRAITS("addmv", .autocast = AutocastPolicy::lower, .complex = true);
 
-OP("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
-   [](const Bound& args) -> Value { return add_product(args, "batch1", "batch2", 3, 3); });
+OP("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", added_batches);
+OP("baddbmm(Scalar beta, Tensor input, Scalar alpha, Tensor batch1, Tensor batch2)", added_batches);
+OP("baddbmm(Scalar beta, Tensor input, Tensor batch1, Tensor batch2, *, Scalar alpha=1)", added_batches);
+OP("baddbmm(Tensor input, Scalar beta, Scalar alpha, Tensor batch1, Tensor batch2)", added_batches);
+OP("baddbmm(Tensor input, Scalar beta, Tensor batch1, Tensor batch2, *, Scalar alpha=1)", added_batches);
 NAMES("baddbmm", "Torch: baddbmm; Tensor: baddbmm baddbmm_; Aten: baddbmm baddbmm_; Mint: baddbmm baddbmm_ex");
 TRAITS("baddbmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
 PRODUCT_AXES("baddbmm",
              [](const GivenArguments& given) { return axes_of_product(given, "batch1", "batch2", "input"); });
 
-OP("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", [](const Bound& args) -> Value {
-  Raised raised;
-  const Var c = raised(args.var("input"));
-  const Var a = raised(args.var("vec1"));
-  const Var b = raised(args.var("vec2"));
-  if (c.dtype() == DType::boolean && a.dtype() == DType::boolean && b.dtype() == DType::boolean) {
-    return logical_addr(c, outer(a, b), args.real("beta") != 0, args.real("alpha") != 0);
-  }
-  return raised.back(scaled_sum(c, outer(a, b), args.real("beta"), args.real("alpha"), true));
-});
+OP("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", added_outer);
+OP("addr(Scalar beta, Tensor input, Scalar alpha, Tensor vec1, Tensor vec2)", added_outer);
+OP("addr(Scalar beta, Tensor input, Tensor vec1, Tensor vec2, *, Scalar alpha=1)", added_outer);
+OP("addr(Tensor input, Scalar beta, Scalar alpha, Tensor vec1, Tensor vec2)", added_outer);
+OP("addr(Tensor input, Scalar beta, Tensor vec1, Tensor vec2, *, Scalar alpha=1)", added_outer);
 NAMES("addr", "Torch: addr; Tensor: addr addr_; Aten: addr");
 TRAITS("addr", .autocast = AutocastPolicy::lower, .complex = true);
 
-OP("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
-   [](const Bound& args) -> Value {
-     Raised raised;
-     const Var c = raised(args.var("input"));
-     const Var a = raised(args.var("batch1"));
-     const Var b = raised(args.var("batch2"));
-     require_rank(a, 3, "addbmm");
-     require_rank(b, 3, "addbmm");
-     const double beta = args.real("beta");
-     const double alpha = args.real("alpha");
-     if (stores_products() && a.size(0) > 0 && a.size(0) == b.size(0)) {
-       // One product after the other is added to what is there.
-       Var total = scaled_sum(c, matmul(select(a, 0, 0), select(b, 0, 0)), beta, alpha);
-       for (std::int64_t i = 1; i < a.size(0); ++i)
-         total = scaled_sum(total, matmul(select(a, 0, i), select(b, 0, i)), 1, alpha);
-       return raised.back(total);
-     }
-     // The sum over the batch is part of the contraction.
-     return raised.back(scaled_sum(c, contract(a, b, Dims{0, 2}, Dims{0, 1}), beta, alpha));
-   });
+OP("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", summed_batches);
+OP("addbmm(Scalar beta, Tensor input, Scalar alpha, Tensor batch1, Tensor batch2)", summed_batches);
+OP("addbmm(Scalar beta, Tensor input, Tensor batch1, Tensor batch2, *, Scalar alpha=1)", summed_batches);
+OP("addbmm(Tensor input, Scalar beta, Scalar alpha, Tensor batch1, Tensor batch2)", summed_batches);
+OP("addbmm(Tensor input, Scalar beta, Tensor batch1, Tensor batch2, *, Scalar alpha=1)", summed_batches);
 NAMES("addbmm", "Torch: addbmm; Tensor: addbmm addbmm_; Aten: addbmm addbmm_");
 TRAITS("addbmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
 

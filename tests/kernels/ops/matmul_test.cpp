@@ -203,6 +203,33 @@ TEST(ScaledSums, AddmmAndItsRelatives) {
   for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_NEAR(sums[i], 10 + parts[i] + parts[i + 6], 1e-14);
 }
 
+// The factors of the summand and of the product stand before what they multiply.
+TEST(ScaledSums, EarlyOrdersOfTheArguments) {
+  const Tensor a = uniform({2, 3}, -1, 1, 2);
+  const Tensor b = uniform({3, 2}, -1, 1, 3);
+  const Tensor u = uniform({2}, -1, 1, 4);
+  const Tensor v = uniform({3}, -1, 1, 5);
+  const Tensor square = uniform({2, 2}, -1, 1, 6);
+  struct Case {
+    const char* api;
+    Tensor summand;
+    Tensor first;
+    Tensor second;
+  };
+  for (const Case& c : {Case{"addmm", square, a, b}, Case{"addmv", u, a, v}, Case{"addr", a, u, v},
+                        Case{"baddbmm", square.unsqueeze(0), a.unsqueeze(0), b.unsqueeze(0)},
+                        Case{"addbmm", square, a.unsqueeze(0), b.unsqueeze(0)}}) {
+    SCOPED_TRACE(c.api);
+    const Values both = forward("Torch", c.api, {c.summand, c.first, c.second}, {{"beta", 2.0}, {"alpha", 3.0}});
+    EXPECT_EQ(forward("Torch", c.api, {2.0, c.summand, 3.0, c.first, c.second}), both);
+    EXPECT_EQ(forward("Tensor", c.api, {c.summand, 2.0, 3.0, c.first, c.second}), both);
+    const Values one = forward("Torch", c.api, {c.summand, c.first, c.second}, {{"beta", 2.0}});
+    EXPECT_EQ(forward("Torch", c.api, {2.0, c.summand, c.first, c.second}), one);
+    EXPECT_EQ(forward("Tensor", c.api, {c.summand, 2.0, c.first, c.second}), one);
+    check_gradients("Torch", c.api, {2.0, c.summand, 3.0, c.first, c.second});
+  }
+}
+
 TEST(ScaledSums, BetaOfZeroIgnoresTheSummand) {
   const Tensor nan = Tensor::full(DType::float64, Dims{1, 1}, std::nan(""));
   const Tensor two = float64({1, 1}, {2});
