@@ -73,9 +73,10 @@ Var split_heads(const Var& x, std::int64_t heads) {
   return transpose(reshape(x, {x.size(0), x.size(1) * heads, size}), 0, 1);
 }
 
-// A bool mask, true where attention is forbidden, as a summand of the scores; a float mask is one already.
+// A bool mask, true where attention is forbidden, as a summand of the scores; a float mask is one already. Releases
+// before 2.0 take uint8 for bool.
 Var as_bias(const Var& mask, DType dtype) {
-  if (mask.dtype() == DType::boolean) {
+  if (mask.dtype() == DType::boolean || mask.dtype() == DType::uint8) {
     return mask.tape().constant(map_as(compute_of(dtype), dtype, mask.tensor(), [](auto forbidden) {
       using T = decltype(forbidden);
       if constexpr (std::is_floating_point_v<T>) {

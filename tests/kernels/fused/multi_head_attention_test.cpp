@@ -131,6 +131,7 @@ TEST(MultiHeadAttention, MasksOfBothKinds) {
   expect_near(run(Layer{}, {{"attn_mask", summand}}), masked);
   expect_near(run(Layer{}, {{"attn_mask", summand}, {"need_weights", false}}), masked);
   expect_near(run(Layer{}, {{"attn_mask", causal}, {"is_causal", true}, {"need_weights", false}}), masked);
+  expect_near(run(Layer{}, {{"attn_mask", causal.to(DType::uint8)}}), masked);
   const Values weights = run(Layer{}, {{"attn_mask", causal}}, 1);
   EXPECT_EQ(weights[1], 0);
   EXPECT_EQ(weights[0], 1);
@@ -141,6 +142,7 @@ TEST(MultiHeadAttention, MasksOfBothKinds) {
   shorter.key = shorter.key.slice(0, 0, 4);
   shorter.value = shorter.value.slice(0, 0, 4);
   expect_near(run(Layer{}, {{"key_padding_mask", padding}}), run(shorter));
+  expect_near(run(Layer{}, {{"key_padding_mask", padding.to(DType::uint8)}}), run(shorter));
   expect_near(run(Layer{}, {{"key_padding_mask", padding}, {"attn_mask", causal}, {"need_weights", false}}),
               run(Layer{}, {{"key_padding_mask", padding}, {"attn_mask", summand}}));
 }
