@@ -95,13 +95,16 @@ TEST_F(OutputFolder, LinksInThePlacesOfTheCsvsAreReplaced) {
     fs::rename(csv, scratch_ / csv.filename().string());
     fs::create_symlink(victim(), csv);
     // Where a temporary file would be.
-    fs::create_symlink(victim(), csv.string() + ".tmp");
+    fs::create_symlink(victim(), out() / ("." + csv.filename().string() + ".msrun.tmp"));
   }
   const Finished finished = run->wait();
   EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
   EXPECT_EQ(read_file(victim()), "precious");
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(csv_of_results)));
   EXPECT_EQ(read_csv(csv_of_results).size(), 85U);
+  for (const fs::path& csv : {csv_of_results, details()}) {
+    EXPECT_TRUE(fs::remove(out() / ("." + csv.filename().string() + ".msrun.tmp"))) << "no file of ours";
+  }
   expect_only_result_files();
 }
 

@@ -1,9 +1,8 @@
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
 
 #include "kernels/io/files/paths.h"
+#include "kernels/io/files/temporary_name.h"
 #include "tools/dump_compare/copied_file.h"
 #include "tools/dump_compare/result_files.h"
 #include "tools/html/page.h"
@@ -20,7 +19,8 @@ class HtmlFile : public ResultFile {
  public:
   HtmlFile(const ResultPlace& place, std::vector<std::string> titles, PageFacts facts)
       : place_(place),
-        temporary_(join_path(place.folder, "." + place.kind + std::to_string(::getpid()) + ".html.tmp")),
+        temporary_(
+            join_path(place.folder, temporary_name(Folder(place.folder), place.kind + "html") + temporary_suffix)),
         titles_(std::move(titles)),
         facts_(std::move(facts)) {}
   HtmlFile(const HtmlFile&) = delete;

@@ -1,6 +1,7 @@
 #include "kernels/io/files/folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -8,8 +9,10 @@
 #include <system_error>
 #include <utility>
 
+#include "kernels/base/hash.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
+#include "kernels/io/files/temporary_name.h"
 
 namespace msrun {
 namespace {
@@ -18,6 +21,52 @@ std::string descriptor_path(int descriptor) { return "/proc/self/fd/" + std::to_
 
 int open_folder(int parent, const std::string& name, int more_flags) {
   return openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | more_flags);
+}
+
+bool is_at(const Folder& folder, const std::string& name, int descriptor) {
+  struct stat open {};
+  struct stat there {};
+  return fstat(descriptor, &open) == 0 &&
+         fstatat(folder.descriptor(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && open.st_dev == there.st_dev &&
+         open.st_ino == there.st_ino;
+}
+
+bool lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
+
+// No file of a user has such a name. One of ours that is unique already is only marked as temporary.
+std::string temporary_of(const std::string& name, unsigned number) {
+  const std::string tail = (number == 0 ? "" : "." + std::to_string(number)) + temporary_suffix;
+  if (is_temporary_name(name)) return name + tail;
+  constexpr std::size_t longest = 200;  // file systems allow 255 bytes
+  const bool fits = name.size() <= longest;
+  return "." + (fits ? name : name.substr(0, longest / 2) + "-" + hexadecimal(fnv1a(name))) + ".msrun" + tail;
+}
+
+// Whether the name is free, or has become so: nobody holds the lock of a file whose writer was killed, and who holds it
+// here is the only one who may remove the file.
+bool is_free(const Folder& folder, const std::string& name) {
+  const UniqueFd left(
+      openat(folder.descriptor(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!left) return errno == ENOENT;
+  struct stat status {};
+  if (fstat(left.get(), &status) != 0 || !S_ISREG(status.st_mode) || !lock(left.get())) return false;
+  return !is_at(folder, name, left.get()) || unlinkat(folder.descriptor(), name.c_str(), 0) == 0;
+}
+
+// Calls make with temporary names of that name until one could be taken, and returns it; empty with errno if that is
+// not so.
+template <class Make>
+std::string taken_name(const Folder& folder, const std::string& name, const Make& make) {
+  constexpr int most_attempts = 1000;
+  unsigned number = 0;
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    std::string temporary = temporary_of(name, number);
+    if (make(temporary)) return temporary;
+    if (errno != EEXIST) return {};
+    if (!is_free(folder, temporary)) ++number;
+  }
+  errno = EEXIST;
+  return {};
 }
 
 // Those of file systems that have no files without a name, and of kernels before there were any.
@@ -74,16 +123,15 @@ bool Folder::is_at_its_path() const {
          held.st_ino == there.st_ino;
 }
 
-PendingFile::PendingFile(const Folder& folder, std::string name)
-    : folder_(folder), name_(std::move(name)), temporary_(name_ + ".tmp") {
-  unlinkat(folder_.descriptor(), temporary_.c_str(), 0);
+PendingFile::PendingFile(const Folder& folder, std::string name) : folder_(folder), name_(std::move(name)) {
+  // More than two rarely write one name at a time.
+  for (unsigned number = 0; number < 2; ++number) is_free(folder_, temporary_of(name_, number));
   descriptor_.reset(openat(folder_.descriptor(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
   // Only through /proc does an open file get a name.
   if (descriptor_ && access(descriptor_path(descriptor_.get()).c_str(), F_OK) == 0) return;
   if (!descriptor_ && !means_unsupported(errno)) return;
-  descriptor_.reset(
-      openat(folder_.descriptor(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-  has_name_ = is_open();
+  descriptor_.reset();
+  has_name_ = create_locked();
 }
 
 PendingFile::~PendingFile() { abandon(); }
@@ -93,12 +141,32 @@ bool PendingFile::link_to(const std::string& name) const {
                 AT_SYMLINK_FOLLOW) == 0;
 }
 
+bool PendingFile::create_locked() {
+  temporary_ = taken_name(folder_, name_, [&](const std::string& temporary) {
+    descriptor_.reset(
+        openat(folder_.descriptor(), temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (!descriptor_) return false;
+    lock(descriptor_.get());
+    // Before the lock was there, another may have taken the file for one that was left.
+    if (is_at(folder_, temporary, descriptor_.get())) return true;
+    descriptor_.reset();
+    errno = EEXIST;
+    return false;
+  });
+  return is_open();
+}
+
+bool PendingFile::link_locked() {
+  lock(descriptor_.get());
+  temporary_ = taken_name(folder_, name_, [&](const std::string& temporary) { return link_to(temporary); });
+  return !temporary_.empty();
+}
+
 bool PendingFile::replace() {
   if (!has_name_) {
     if (link_to(name_)) return true;
     if (errno != EEXIST) return false;
-    unlinkat(folder_.descriptor(), temporary_.c_str(), 0);
-    has_name_ = link_to(temporary_);
+    has_name_ = link_locked();
     if (!has_name_) return false;
   }
   if (renameat(folder_.descriptor(), temporary_.c_str(), folder_.descriptor(), name_.c_str()) != 0) return false;

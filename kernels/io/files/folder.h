@@ -40,8 +40,9 @@ class Folder {
 };
 
 // A file that has no name until it is published, so that whoever is killed leaves nothing behind. Where a file system
-// has no such files, it is called "<name>.tmp" until then; such a file of a killed process is removed by the next that
-// writes the same name. Destroyed unpublished it is gone.
+// has no such files, it is called ".<name>.msrun.tmp" until then, and for an instant where it replaces another. Its
+// writer holds a lock on it: who writes the same name at the same time takes ".<name>.msrun.1.tmp" and so on, and the
+// next that writes it removes what a killed process has left. Destroyed unpublished it is gone.
 class PendingFile {
  public:
   // Readable and writable, mode 0666 less the umask. Unless is_open() errno says why. The name has no slash.
@@ -62,12 +63,15 @@ class PendingFile {
  private:
   bool is_written() const;
   bool link_to(const std::string& name) const;
+  // Makes the file with a temporary name, and gives the file without a name one. False with errno.
+  bool create_locked();
+  bool link_locked();
   bool replace();
   void abandon();
 
   Folder folder_;
   std::string name_;
-  std::string temporary_;  // "<name>.tmp"
+  std::string temporary_;
   bool has_name_ = false;  // the temporary one
   UniqueFd descriptor_;
 };

@@ -18,10 +18,13 @@
 namespace msrun {
 namespace {
 
-std::string temporary_prefix(const std::string& kind) {
+// ".host."
+std::string host_part() {
   const std::string host = system_host_name();
-  return "." + kind + "." + (host.empty() ? "host" : host) + ".";
+  return "." + (host.empty() ? "host" : host) + ".";
 }
+
+std::string temporary_prefix(const std::string& kind) { return "." + kind + host_part(); }
 
 void remove_leftovers(const Folder& folder, const std::string& prefix) {
   const int descriptor = ::openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -51,6 +54,10 @@ std::string temporary_name(const Folder& folder, const std::string& kind) {
   const std::string prefix = temporary_prefix(kind);
   remove_leftovers(folder, prefix);
   return prefix + std::to_string(::getpid()) + "." + std::to_string(++count);
+}
+
+bool is_temporary_name(std::string_view name) {
+  return name.starts_with('.') && name.find(host_part() + std::to_string(::getpid()) + ".") != std::string_view::npos;
 }
 
 }  // namespace msrun

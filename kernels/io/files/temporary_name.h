@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "kernels/io/files/folder.h"
 
@@ -13,5 +14,8 @@ inline constexpr const char* temporary_suffix = ".tmp";  // that PendingFile app
 // what such files are for, without a slash. Files of that kind, with the suffix, that processes of this host have left
 // in the folder which are no more are removed; others' owners cannot be asked for.
 std::string temporary_name(const Folder& folder, const std::string& kind);
+
+// Whether temporary_name has made the name for this process, with or without the suffix.
+bool is_temporary_name(std::string_view name);
 
 }  // namespace msrun

@@ -1,6 +1,8 @@
 #include "kernels/io/files/folder.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,13 +105,52 @@ TEST(PendingFileTest, ReplacesALinkAndNotWhatItPointsTo) {
   const TemporaryDirectory scratch;
   scratch.write("victim", "precious");
   fs::create_symlink("victim", scratch / "a");
-  fs::create_symlink("victim", scratch / "a.tmp");
+  fs::create_symlink("victim", scratch / ".a.msrun.tmp");
   PendingFile file(Folder(scratch.path()), "a");
   text(file, "x");
   EXPECT_TRUE(file.publish());
   EXPECT_EQ(read_file(scratch / "victim"), "precious");
   EXPECT_EQ(read_file(scratch / "a"), "x");
-  EXPECT_THAT(scratch.names(), ElementsAre("a", "victim"));
+  EXPECT_THAT(scratch.names(), ElementsAre(".a.msrun.tmp", "a", "victim"));
+}
+
+TEST(PendingFileTest, LeavesFilesOfOthersAlone) {
+  const TemporaryDirectory scratch;
+  scratch.write("a", "old");
+  scratch.write("a.tmp", "of the user");
+  // Of a process that writes the same name at this time, and so holds the lock.
+  scratch.write(".a.msrun.tmp", "of another");
+  const UniqueFd other(open(scratch.file(".a.msrun.tmp").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(flock(other.get(), LOCK_EX | LOCK_NB), 0);
+  PendingFile file(Folder(scratch.path()), "a");
+  text(file, "x");
+  EXPECT_TRUE(file.publish());
+  EXPECT_EQ(read_file(scratch / "a"), "x");
+  EXPECT_EQ(read_file(scratch / "a.tmp"), "of the user");
+  EXPECT_EQ(read_file(scratch / ".a.msrun.tmp"), "of another");
+  EXPECT_THAT(scratch.names(), ElementsAre(".a.msrun.tmp", "a", "a.tmp"));
+}
+
+TEST(PendingFileTest, RemovesWhatAKilledWriterHasLeft) {
+  const TemporaryDirectory scratch;
+  scratch.write(".a.msrun.tmp", "left");
+  scratch.write(".a.msrun.1.tmp", "left as well");
+  PendingFile file(Folder(scratch.path()), "a");
+  EXPECT_THAT(scratch.names(), IsEmpty());
+  EXPECT_TRUE(file.publish());
+  EXPECT_THAT(scratch.names(), ElementsAre("a"));
+}
+
+TEST(PendingFileTest, ReplacesFilesOfTheLongestName) {
+  const TemporaryDirectory scratch;
+  const std::string longest(255, 'a');
+  for (const std::string bytes : {"first", "second"}) {
+    PendingFile file(Folder(scratch.path()), longest);
+    text(file, bytes);
+    EXPECT_TRUE(file.publish());
+    EXPECT_EQ(read_file(scratch / longest), bytes);
+  }
+  EXPECT_THAT(scratch.names(), ElementsAre(longest));
 }
 
 TEST(PendingFileTest, TheUmaskDecidesTheMode) {

@@ -235,9 +235,9 @@ TEST(AtomicFileTest, AbandonedLeavesNothing) {
   EXPECT_EQ(read_file(path), "old");
 }
 
-TEST(AtomicFileTest, TemporaryFileOfAKilledProcessIsReused) {
+TEST(AtomicFileTest, TemporaryFileOfAKilledProcessIsRemoved) {
   const TemporaryDirectory folder;
-  folder.write("a.csv.tmp", "a long left-over");
+  folder.write(".a.csv.msrun.tmp", "a long left-over");
   AtomicFile file(folder.file("a.csv"));
   file.write("new");
   file.commit();
