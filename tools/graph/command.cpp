@@ -231,6 +231,7 @@ class Run {
       if (!options_.vis) continue;
       tasks.emplace_back([&rank, &file_options, this] {
         AtomicFile file(*folder_, file_name(rank.folders, ".vis"));
+        file.only_owner_writes();
         write_vis(*rank.graph, file_options, [&](std::string_view text) { file.write(text); });
         file.commit();
       });

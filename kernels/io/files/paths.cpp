@@ -187,6 +187,14 @@ void AtomicFile::open(const Folder& folder, const std::string& name) {
 
 AtomicFile::~AtomicFile() = default;
 
+void AtomicFile::only_owner_writes() {
+  struct stat status {};
+  if (fstat(file_->descriptor(), &status) != 0 ||
+      fchmod(file_->descriptor(), status.st_mode & 0777 & ~(S_IWGRP | S_IWOTH)) != 0) {
+    fail("cannot be protected from writes of others");
+  }
+}
+
 void AtomicFile::write(std::string_view bytes) {
   if (bytes.size() < buffer_bytes) {
     buffer_ += bytes;

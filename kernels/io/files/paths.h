@@ -82,6 +82,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
+  // For readers that refuse files which others may write: whatever the umask is, neither its group nor others may.
+  void only_owner_writes();
   void write(std::string_view bytes);
   void commit();
 
