@@ -239,6 +239,11 @@ TEST(GraphPaths, TheComparisonFileGivesThePaths) {
   const Finished mistyped = finished("{" + npu + ", \"bench_pth\": \"b\"}");
   EXPECT_EQ(mistyped.exit_code, 2);
   EXPECT_THAT(mistyped.err, HasSubstr("the key bench_pth is not known, did you mean bench_path?"));
+  // Files of other commands have keys of their own.
+  const Finished others = finished("{" + npu + ", \"stack_path\": \"s\", \"rank_id\": 0}");
+  EXPECT_EQ(others.exit_code, 0) << others.err;
+  EXPECT_THAT(others.err, AllOf(HasSubstr("the key stack_path of the comparison file is not known and ignored"),
+                                HasSubstr("the key rank_id")));
   EXPECT_THAT(finished("{" + npu + ", " + npu + "}").err, HasSubstr("the key npu_path is there twice"));
 }
 

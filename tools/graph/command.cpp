@@ -36,6 +36,9 @@ class Run {
   Run(const Options& options, std::ostream& out, const Warn& warn) : options_(options), out_(out), warn_(warn) {}
 
   int run() {
+    for (const std::string& key : options_.ignored_keys) {
+      warn_("the key " + bounded(key) + " of the comparison file is not known and ignored");
+    }
     const std::vector<RankFolders> all =
         find_ranks(options_.npu_path, options_.bench_path, options_.allow_missing, warn_);
     refuse_recording_as_output();

@@ -180,19 +180,24 @@ class Finder {
   std::vector<RankFolders> found_;
 };
 
-// A key that is mistyped would make a single graph of what was to be compared, and one that is there twice leaves open
-// which is meant.
-void check_keys(const std::string& path, const std::vector<std::string>& keys) {
+// Returns the keys that are not known. One that is there twice leaves open which is meant.
+std::vector<std::string> unknown_keys(const std::string& path, const std::vector<std::string>& keys) {
   const std::vector<std::string> known{"npu_path", "bench_path", "is_print_compare_log"};
   std::set<std::string> seen;
+  std::vector<std::string> unknown;
   for (const std::string& key : keys) {
     if (std::ranges::find(known, key) == known.end()) {
       const auto nearest = nearest_word(key, known);
-      throw UserError("The file " + path + ": the key " + shell_quoted(bounded(sanitised(key))) + " is not known" +
-                      (nearest ? ", did you mean " + known[*nearest] + "?" : "."));
+      if (nearest && std::ranges::find(keys, known[*nearest]) == keys.end()) {
+        throw UserError("The file " + path + ": the key " + shell_quoted(bounded(sanitised(key))) +
+                        " is not known, did you mean " + known[*nearest] + "?");
+      }
+      unknown.push_back(key);
+    } else if (!seen.insert(key).second) {
+      throw UserError("The file " + path + ": the key " + key + " is there twice.");
     }
-    if (!seen.insert(key).second) throw UserError("The file " + path + ": the key " + key + " is there twice.");
   }
+  return unknown;
 }
 
 }  // namespace
@@ -208,7 +213,7 @@ ComparedPaths read_input_file(const std::string& path) {
   const nlohmann::json object = nlohmann::json::parse(file, see, false);
   if (object.is_discarded()) throw UserError("The file " + path + " is no JSON.");
   if (!object.is_object()) throw UserError("The file " + path + " is no JSON object.");
-  check_keys(path, keys);
+  std::vector<std::string> ignored = unknown_keys(path, keys);
   const auto text = [&](const char* key) -> std::string {
     if (!object.contains(key) || object[key].is_null()) return {};
     if (!object[key].is_string()) throw UserError("The file " + path + ": " + key + " is no text.");
@@ -217,7 +222,7 @@ ComparedPaths read_input_file(const std::string& path) {
   if (object.contains("is_print_compare_log") && !object["is_print_compare_log"].is_boolean()) {
     throw UserError("The file " + path + ": is_print_compare_log is neither true nor false.");
   }
-  ComparedPaths paths{text("npu_path"), text("bench_path")};
+  ComparedPaths paths{text("npu_path"), text("bench_path"), std::move(ignored)};
   if (paths.npu_path.empty()) throw UserError("The file " + path + " has no npu_path.");
   return paths;
 }

@@ -13,9 +13,11 @@ namespace msrun::graph {
 // The comparison file of the older command line.
 struct ComparedPaths {
   std::string npu_path;
-  std::string bench_path;  // empty: one graph
+  std::string bench_path;            // empty: one graph
+  std::vector<std::string> ignored;  // keys that are not known
 };
-// Throws UserError.
+// Throws UserError, also where a key looks like a slip of one that is not there: what was to be compared would become a
+// single graph.
 ComparedPaths read_input_file(const std::string& path);
 
 struct RankFolders {

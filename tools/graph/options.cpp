@@ -82,6 +82,7 @@ void read_paths(const Arguments& arguments, Options& options) {
     const ComparedPaths paths = read_input_file(arguments.filled("input_path"));
     options.npu_path = paths.npu_path;
     options.bench_path = paths.bench_path;
+    options.ignored_keys = paths.ignored;
   } else {
     if (!arguments.given("target_path")) {
       throw UserError("--target_path (or -i) is missing; graph -h tells what it is");

@@ -12,7 +12,8 @@ namespace msrun::graph {
 
 struct Options {
   std::string npu_path;
-  std::string bench_path;  // empty: one graph
+  std::string bench_path;                 // empty: one graph
+  std::vector<std::string> ignored_keys;  // of the file of -i
   std::string output_path;
   std::optional<std::string> mapping;  // empty: a mapping without entries
   bool overflow = false;
