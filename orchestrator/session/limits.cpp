@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "orchestrator/session/available_memory.h"
+#include "kernels/base/available_memory.h"
 #include "orchestrator/session/input.h"
 
 namespace msrun {

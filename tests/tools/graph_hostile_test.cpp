@@ -266,8 +266,12 @@ TEST(GraphHostile, TensorsOutsideTheRecordingAreNotRead) {
     dump.write(run.folder() / side);
   }
   const Finished finished = run.run();
-  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  ASSERT_EQ(finished.exit_code, 1) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("2 pairs of tensors could not be compared"));
+  EXPECT_THAT(finished.err, HasSubstr("lies outside the folder of the dump and is not read."));
+  EXPECT_THAT(finished.out, HasSubstr("Nothing was compared"));
   const Json node = run.vis()["NPU"]["node"]["Functional.relu.0.forward"];
+  EXPECT_EQ(node["data"]["precision_index"], 1);
   for (const char* side : {"input_data", "output_data"}) {
     for (const auto& parameter : node[side]) EXPECT_EQ(parameter["Cosine"], "unsupported") << parameter.dump();
   }

@@ -188,8 +188,9 @@ class PieceWork {
       say("Bench does not have data file.");
     } else if (theirs != nullptr) {
       const Call& call = sides_.target.calls[row.target_call];
-      compared.metrics = compare_tensor_files(target_file(sides_.target, call, *mine, pair_.factors),
-                                              golden_file(sides_.golden, *theirs, pair_.factors), sides_.compat);
+      compared.metrics =
+          compare_tensor_files(target_file(sides_.target, call, *mine, pair_.factors),
+                               golden_file(sides_.golden, *theirs, pair_.factors), sides_.compat, *pair_.memory);
       const bool recorded =
           has_elements(sides_.target.text(mine->shape)) || has_elements(sides_.golden.text(theirs->shape));
       if (compared.metrics.empty && recorded && !sides_.compat) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "tools/common/memory_budget.h"
 #include "tools/dump_compare/table.h"
 #include "tools/dump_compare/tensor_files.h"
 #include "tools/recordings/companions.h"
@@ -26,6 +27,7 @@ struct Pair {
   Recording golden;
   std::optional<recordings::Stacks> stacks;  // of the target
   RightFactors factors;
+  const std::unique_ptr<MemoryBudget> memory = std::make_unique<MemoryBudget>();  // for the files of tensors
   Mode mode = Mode::statistics;
   bool cross = false;
   bool mindspore = false;

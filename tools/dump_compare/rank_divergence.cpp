@@ -103,7 +103,7 @@ RankSummary RankDivergence::summary() const {
 TensorGap RankDivergence::gap_of_files(std::uint32_t mine, std::uint32_t theirs) const {
   const Call& call = pair_.target.calls[call_of_[mine]];
   return gap_of_tensor_files(target_file(pair_.target, call, pair_.target.leaves[mine], pair_.factors),
-                             golden_file(pair_.golden, pair_.golden.leaves[theirs], pair_.factors));
+                             golden_file(pair_.golden, pair_.golden.leaves[theirs], pair_.factors), *pair_.memory);
 }
 
 Gap RankDivergence::gap(std::uint32_t mine, std::uint32_t theirs, double unit) const {

@@ -29,6 +29,13 @@ constexpr std::size_t most_told = 10;
 constexpr auto group_arguments = std::to_array<std::pair<std::string_view, std::string_view>>(
     {{"npu_grouped_matmul", ".input.group_list"}, {"npu_dequant_swiglu_quant", ".input.group_index"}});
 
+TensorFile recorded_file(const Recording& side, const Leaf& leaf) {
+  TensorFile file;
+  file.path = tensor_path(side, leaf);
+  file.recorded_elements = recordings::elements_of(side.text(leaf.shape));
+  return file;
+}
+
 std::optional<std::int64_t> valid_rows(const Recording& side, const Call& call, const Leaf& leaf) {
   if (leaf.state != State::output) return std::nullopt;
   const auto grouped = std::ranges::find(group_arguments, recordings::api_of(side.name(call), call),
@@ -37,8 +44,8 @@ std::optional<std::int64_t> valid_rows(const Recording& side, const Call& call, 
   for (std::uint32_t i = call.leaves; i < call.leaf_end; ++i) {
     const Leaf& argument = side.leaves[i];
     if (argument.state != State::input || side.text(argument.suffix) != grouped->second) continue;
-    const std::string path = tensor_path(side, argument);
-    return path.empty() ? std::nullopt : sum_of_tensor_file(path);
+    const TensorFile file = recorded_file(side, argument);
+    return file.path.empty() ? std::nullopt : sum_of_tensor_file(file);
   }
   return std::nullopt;
 }
@@ -123,11 +130,16 @@ std::string tensor_path(const Recording& side, const Leaf& leaf) {
 }
 
 TensorFile target_file(const Recording& side, const Call& call, const Leaf& leaf, const RightFactors& factors) {
-  return {tensor_path(side, leaf), valid_rows(side, call, leaf), factor_of(factors.target, side, leaf)};
+  TensorFile file = recorded_file(side, leaf);
+  file.valid_rows = valid_rows(side, call, leaf);
+  file.factor = factor_of(factors.target, side, leaf);
+  return file;
 }
 
 TensorFile golden_file(const Recording& side, const Leaf& leaf, const RightFactors& factors) {
-  return {tensor_path(side, leaf), std::nullopt, factor_of(factors.golden, side, leaf)};
+  TensorFile file = recorded_file(side, leaf);
+  file.factor = factor_of(factors.golden, side, leaf);
+  return file;
 }
 
 }  // namespace msrun::dump_compare

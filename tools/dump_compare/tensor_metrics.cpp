@@ -263,6 +263,10 @@ TensorMetrics compare_sources(TensorSource& target, TensorSource& golden, bool c
   return metrics;
 }
 
+std::uint64_t memory_of_both(const TensorFile& target, const TensorFile& golden) {
+  return memory_of(target) + memory_of(golden);
+}
+
 // Why the file cannot be read to its end; empty if it can.
 std::string problem_of(const TensorFile& file) {
   if (file.path.empty()) return "The name of the file of a tensor leads out of its folder.";
@@ -288,6 +292,8 @@ TensorMetrics unread_files(const TensorFile& target, const TensorFile& golden, b
   const std::string mine = problem_of(target);
   const std::string theirs = problem_of(golden);
   unread.problem = mine + (mine.empty() || theirs.empty() ? "" : " ") + theirs;
+  // Whatever it was is gone, but has kept the files from being compared.
+  if (unread.problem.empty()) unread.problem = as_msprobe;
   for (const auto& [side, problem] : {std::pair("NPU", &mine), {"Bench", &theirs}}) {
     if (compat || problem->empty()) continue;
     unread.messages.push_back(
@@ -299,7 +305,9 @@ TensorMetrics unread_files(const TensorFile& target, const TensorFile& golden, b
 
 }  // namespace
 
-TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& golden, bool compat) {
+TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& golden, bool compat,
+                                   MemoryBudget& memory) {
+  const MemoryBudget::Share share = memory.take(memory_of_both(target, golden));
   const TensorFile* opened = &target;
   try {
     TensorSource mine(target);
@@ -323,7 +331,8 @@ TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& g
   }
 }
 
-TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden) {
+TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden, MemoryBudget& memory) {
+  const MemoryBudget::Share share = memory.take(memory_of_both(target, golden));
   TensorGap result;
   try {
     TensorSource mine(target);
@@ -345,9 +354,9 @@ TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden
   return result;
 }
 
-std::optional<std::int64_t> sum_of_tensor_file(const std::string& path) {
+std::optional<std::int64_t> sum_of_tensor_file(const TensorFile& file) {
   try {
-    TensorSource source({path, std::nullopt, {}});
+    TensorSource source(file);
     if (source.complex() || source.dtype().find("int") == std::string_view::npos) return std::nullopt;
     std::vector<double> space(2 * block_elements);
     double sum = 0;

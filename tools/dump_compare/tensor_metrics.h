@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/common/memory_budget.h"
 #include "tools/dump_compare/tensor_source.h"
 
 namespace msrun::dump_compare {
@@ -58,9 +59,11 @@ struct TensorGap {
 };
 
 // compat: as msProbe, which ignores the signs of infinities and imaginary parts. Never throws for what a file holds.
-TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& golden, bool compat);
-TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden);
+// Waits until both files fit into the memory.
+TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& golden, bool compat,
+                                   MemoryBudget& memory);
+TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden, MemoryBudget& memory);
 // Sum of the elements, each as a whole number; nothing if the file cannot be read or does not hold whole numbers.
-std::optional<std::int64_t> sum_of_tensor_file(const std::string& path);
+std::optional<std::int64_t> sum_of_tensor_file(const TensorFile& file);
 
 }  // namespace msrun::dump_compare

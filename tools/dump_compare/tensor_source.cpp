@@ -3,26 +3,57 @@
 #include <algorithm>
 #include <array>
 #include <complex>
+#include <cstring>
+#include <filesystem>
 
 #include "kernels/base/error.h"
+#include "kernels/base/saturated.h"
 #include "kernels/io/numpy/npy_header.h"
 #include "kernels/io/torch/pt_file.h"
 
 namespace msrun::dump_compare {
+namespace {
+
+// Shares of memory are added up.
+constexpr std::uint64_t most_memory = std::uint64_t{1} << 60;
+
+void refuse_repeated(const TensorFile& file, const Tensor& tensor) {
+  if (file.recorded_elements < 0 || tensor.numel() <= file.recorded_elements) return;
+  std::error_code error;
+  const std::uintmax_t stored = std::filesystem::file_size(file.path, error);
+  const double described = static_cast<double>(tensor.numel()) * static_cast<double>(size_of(tensor.dtype()));
+  if (error || described <= static_cast<double>(stored)) return;
+  throw SkipError("The file " + file.path + " of " + std::to_string(stored) + " bytes describes " +
+                  std::to_string(tensor.numel()) + " elements by repeating its own, the dump says " +
+                  std::to_string(file.recorded_elements) + ".");
+}
+
+}  // namespace
+
+std::uint64_t memory_of(const TensorFile& file) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file.path, error);
+  if (error) return 0;
+  // The storage of a .pt file, and its elements in order; .npy files are read block by block.
+  constexpr std::uint64_t copies = 2;
+  std::uint64_t bytes = file.path.ends_with(".npy") ? 0 : saturated_product(copies, size);
+  if (file.factor.empty()) return bytes;
+  // Both factors, their imaginary parts and the product, all in double precision.
+  constexpr std::uint64_t product_bytes = 3 * sizeof(double);
+  const auto elements = static_cast<std::uint64_t>(std::max<std::int64_t>(file.recorded_elements, 0));
+  const std::uintmax_t matrix = std::filesystem::file_size(file.factor, error);
+  for (const std::uint64_t count : {std::max<std::uint64_t>(size, elements), error ? 0 : std::uint64_t{matrix}}) {
+    if (__builtin_add_overflow(bytes, saturated_product(product_bytes, count), &bytes)) return most_memory;
+  }
+  return std::min(bytes, most_memory);
+}
 
 TensorSource::TensorSource(const TensorFile& file) {
   if (file.path.ends_with(".npy")) {
     open_npy(file.path);
   } else {
     if (!file.path.ends_with(".pt")) throw SkipError("The file " + file.path + " is neither .pt nor .npy.");
-    const Tensor tensor = read_pt(file.path);
-    describe(std::span(tensor.shape().begin(), tensor.shape().end()));
-    count_ = tensor.numel();
-    const DType dtype = tensor.dtype();
-    complex_ = is_complex(dtype);
-    dtype_ = dtype == DType::bfloat16 || is_float8(dtype) ? "float32" : std::string(name(dtype));
-    const std::array<std::int64_t, 1> flat{tensor.numel()};
-    tensor_ = tensor.contiguous().reshape(flat);
+    open_pt(file);
   }
   const bool in_rows = file.valid_rows && !full_shape_.empty() && count_ > 0;
   if (in_rows && *file.valid_rows >= 0 && *file.valid_rows < full_shape_[0]) {
@@ -35,7 +66,8 @@ TensorSource::TensorSource(const TensorFile& file) {
 void TensorSource::multiply(const std::string& factor) {
   factor_applied_ = false;
   try {
-    TensorSource matrix({factor, std::nullopt, {}});
+    // A matrix has its elements one by one.
+    TensorSource matrix({factor, std::nullopt, {}, 0});
     const auto& sizes = matrix.full_shape_;
     if (complex_ || matrix.complex_ || sizes.size() != 2 || full_shape_.empty() || full_shape_.back() != sizes[0])
       return;
@@ -80,6 +112,47 @@ void TensorSource::multiply(const std::string& factor) {
   }
 }
 
+void TensorSource::open_pt(const TensorFile& file) {
+  tensor_ = read_pt(file.path);
+  refuse_repeated(file, tensor_);
+  describe(std::span(tensor_.shape().begin(), tensor_.shape().end()));
+  count_ = tensor_.numel();
+  const DType dtype = tensor_.dtype();
+  complex_ = is_complex(dtype);
+  dtype_ = dtype == DType::bfloat16 || is_float8(dtype) ? "float32" : std::string(name(dtype));
+  if (!tensor_.is_contiguous()) return;
+  const std::array<std::int64_t, 1> flat{count_};
+  tensor_ = tensor_.reshape(flat);
+}
+
+Tensor TensorSource::block_of(std::int64_t begin, std::int64_t length) const {
+  if (tensor_.is_contiguous()) return tensor_.slice(0, begin, length);
+  // Where the first element stands on each axis.
+  const auto axes = static_cast<std::size_t>(tensor_.rank());
+  std::vector<std::int64_t> at(axes);
+  std::int64_t offset = 0;
+  std::int64_t rest = begin;
+  for (std::size_t axis = axes; axis-- > 0;) {
+    at[axis] = rest % tensor_.shape()[axis];
+    rest /= tensor_.shape()[axis];
+    offset += at[axis] * tensor_.strides()[axis];
+  }
+  const std::array<std::int64_t, 1> flat{length};
+  Tensor block(tensor_.dtype(), flat);
+  const std::size_t size = size_of(tensor_.dtype());
+  auto* to = block.mutable_data<std::byte>();
+  for (std::int64_t i = 0; i < length; ++i, to += size) {
+    std::memcpy(to, tensor_.raw() + static_cast<std::size_t>(offset) * size, size);
+    for (std::size_t axis = axes; axis-- > 0;) {
+      offset += tensor_.strides()[axis];
+      if (++at[axis] < tensor_.shape()[axis]) break;
+      offset -= at[axis] * tensor_.strides()[axis];
+      at[axis] = 0;
+    }
+  }
+  return block;
+}
+
 void TensorSource::open_npy(const std::string& path) {
   file_ = std::make_unique<InputFile>(path, any_size);
   const StoredTensor stored = stored_tensor(read_npy_header(*file_));
@@ -121,7 +194,7 @@ std::size_t TensorSource::read_stored(std::span<double> real, std::span<double> 
     return length;
   }
   if (tensor_.defined()) {
-    const Tensor block = tensor_.slice(0, next_, static_cast<std::int64_t>(length));
+    const Tensor block = block_of(next_, static_cast<std::int64_t>(length));
     if (complex_) {
       const Tensor wide = block.to(DType::complex128).contiguous();
       const auto* values = wide.data<std::complex<double>>();

@@ -23,11 +23,17 @@ struct TensorFile {
   // Rows of axis 0 that were computed: whatever stands in those behind them counts as 0.
   std::optional<std::int64_t> valid_rows;
   std::string factor;  // file of a matrix that the tensor is multiplied with from the right; empty: none
+  // Elements that the recording says the tensor has; negative: it does not say.
+  std::int64_t recorded_elements = -1;
 };
+
+// Bytes that a TensorSource of the file may take while it lives.
+std::uint64_t memory_of(const TensorFile& file);
 
 class TensorSource {
  public:
-  // .pt or .npy. Throws SkipError or FileError.
+  // .pt or .npy. Throws SkipError or FileError. A file may describe a tensor of any size over a few stored elements, by
+  // strides of 0: one that is larger than it was recorded is refused.
   explicit TensorSource(const TensorFile& file);
 
   // False if there is a factor that cannot be applied; then the tensor is as it was.
@@ -47,6 +53,9 @@ class TensorSource {
 
  private:
   void open_npy(const std::string& path);
+  void open_pt(const TensorFile& file);
+  // Elements of the .pt file in row-major order, which may be fewer in memory.
+  Tensor block_of(std::int64_t begin, std::int64_t length) const;
   void describe(std::span<const std::int64_t> shape);
   void multiply(const std::string& factor);
   std::size_t read_stored(std::span<double> real, std::span<double> imaginary);
@@ -60,7 +69,7 @@ class TensorSource {
   std::int64_t next_ = 0;
   std::string dtype_;
   bool complex_ = false;
-  Tensor tensor_;  // of a .pt file, flat
+  Tensor tensor_;  // of a .pt file
   std::unique_ptr<InputFile> file_;
   std::unique_ptr<TensorReader> reader_;  // of an .npy file
   NumpyType type_ = NumpyType::float32;

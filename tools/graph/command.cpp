@@ -63,6 +63,10 @@ class Run {
       db_->publish(options_.overflow, options_.language);
       out_ << "the result file is saved in " << folder_->path_of(kind() + "_" + stamp_ + ".vis.db") << '\n';
     }
+    if (tensors_.unread > 0 && tensors_.compared == 0) {
+      out_ << "Nothing was compared: no pair of files of tensors could be read.\n";
+      return exit_fail_on;
+    }
     return failed ? exit_fail_on : exit_completed;
   }
 
@@ -131,6 +135,7 @@ class Run {
     wanted.fuzzy = options_.fuzzy;
     wanted.mapping = options_.mapping;
     wanted.threads = ranks.size() == 1 ? options_.threads : 1;
+    wanted.memory = &memory_;
     for_each_task(ranks.size(), options_.threads, [&](std::size_t i) {
       guarded(ranks[i], [&](Rank& rank) {
         build_graphs(*rank.graph, wanted, [&](const std::string& text) { rank.warnings.push_back(text); });
@@ -144,6 +149,9 @@ class Run {
       if (rank.graph) {
         graphs.push_back(&*rank.graph);
         check_framework(*rank.graph);
+        const TensorCounts counts = tensor_counts(rank.graph->tensors);
+        tensors_.compared += counts.compared;
+        tensors_.unread += counts.unread;
       } else {
         if (total_ == 1) throw UserError(rank.problem);
         report(rank);
@@ -319,6 +327,8 @@ class Run {
   std::optional<DbFile> db_;
   std::string stamp_;
   std::string first_problem_;
+  MemoryBudget memory_;
+  TensorCounts tensors_;  // of all ranks
   std::size_t written_ = 0;
   std::size_t done_ = 0;
   std::size_t total_ = 0;

@@ -67,7 +67,8 @@ CommandDescription description() {
                     {"Running", running_options}};
   command.exit_meanings = {
       {exit_completed, "all files were written, whatever they show"},
-      {exit_fail_on, "the files of some ranks were written; others could not be read or compared"},
+      {exit_fail_on,
+       "the files of some ranks were written; others could not be read or compared; or no pair of tensors could be"},
       {exit_usage, "wrong usage, or input or output that cannot be used"},
       {exit_internal, "internal error"},
   };

@@ -5,6 +5,7 @@
 #include <functional>
 #include <sstream>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
@@ -167,10 +168,26 @@ void build_graphs(RankGraph& rank, const Wanted& wanted, const Warn& warn) {
   for (const std::optional<DialectGraph>* graph : {&rank.vis, &rank.db}) {
     if (!*graph || rank.mode != Mode::tensors) continue;
     const std::array<const Matches*, 1> matches{&(*graph)->matches};
-    rank.tensors.merge(
-        compare_tensors({rank.npu, (*graph)->npu.tree}, {*rank.bench, (*graph)->bench->tree}, matches, wanted.threads));
+    rank.tensors.merge(compare_tensors({rank.npu, (*graph)->npu.tree}, {*rank.bench, (*graph)->bench->tree}, matches,
+                                       wanted.threads, *wanted.memory));
+  }
+  if (const TensorCounts counts = tensor_counts(rank.tensors); counts.unread > 0) {
+    warn(rank.npu.folder + ": " + counted(counts.unread, "pair") +
+         " of tensors could not be compared, the first because: " + sanitised(counts.first_problem));
   }
   each([&](DialectGraph& graph, bool) { judge(rank, graph); });
+}
+
+TensorCounts tensor_counts(const TensorResults& tensors) {
+  TensorCounts counts;
+  for (const auto& [pair, metrics] : tensors) {
+    if (!metrics.problem.empty()) {
+      if (counts.unread++ == 0) counts.first_problem = metrics.problem;
+    } else if (metrics.cells[dump_compare::max_absolute_error].word == nullptr || !metrics.messages.empty()) {
+      ++counts.compared;
+    }
+  }
+  return counts;
 }
 
 std::vector<Judged> judged_of(const RankGraph& rank, const DialectGraph& graph, std::uint32_t node) {

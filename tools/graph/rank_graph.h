@@ -69,7 +69,16 @@ struct Wanted {
   bool fuzzy = false;
   std::optional<std::string> mapping;  // file; empty: a mapping without entries
   std::size_t threads = 1;             // for the files of tensors
+  MemoryBudget* memory = nullptr;      // for them as well, shared by all ranks
 };
+
+// Pairs of tensors of which either recording has a file.
+struct TensorCounts {
+  std::size_t compared = 0;
+  std::size_t unread = 0;
+  std::string first_problem;  // of those that could not be read
+};
+TensorCounts tensor_counts(const TensorResults& tensors);
 
 // Builds and compares what was read; links are added later (communication.h). Throws UserError where the two recordings
 // cannot be compared.

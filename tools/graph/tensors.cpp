@@ -1,6 +1,7 @@
 // The files of tensor dumps, pair by pair.
 #include <filesystem>
 
+#include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/graph/tasks.h"
 #include "tools/graph/verdict.h"
@@ -11,13 +12,25 @@ namespace {
 namespace fs = std::filesystem;
 using dump_compare::TensorMetrics;
 
-// The file in the folder of tensors, if it lies there and not elsewhere; empty otherwise.
-std::string file_in(const std::string& folder, const std::string& name) {
-  if (name.empty() || name == "-1" || name.find('/') != std::string::npos) return {};
+// The file that a recording names for a tensor: neither path nor problem if it names none.
+struct NamedFile {
+  std::string path;
+  std::string problem;  // why it is not read
+
+  bool is_none() const { return path.empty() && problem.empty(); }
+};
+
+// The file in the folder of tensors, which must lie there and not elsewhere.
+NamedFile file_in(const std::string& folder, const std::string& name) {
+  if (name.empty() || name == "-1") return {};
+  const std::string path = join_path(folder, name);
+  const NamedFile outside{{}, sanitised(bounded(path)) + " lies outside the folder of the dump and is not read."};
+  if (name.find('/') != std::string::npos) return outside;
   std::error_code error;
-  const fs::path canonical = fs::canonical(join_path(folder, name), error);
-  if (error || canonical.parent_path() != fs::canonical(folder, error)) return {};
-  return canonical.string();
+  const fs::path canonical = fs::canonical(path, error);
+  if (error) return {{}, "The file " + sanitised(bounded(path)) + " cannot be read: " + error.message() + "."};
+  if (canonical.parent_path() != fs::canonical(folder, error)) return outside;
+  return {canonical.string(), {}};
 }
 
 bool is_empty_shape(const std::string& shape) {
@@ -32,15 +45,17 @@ struct Pair {
 
 class TensorPairs {
  public:
-  TensorPairs(const View& npu, const View& bench) : npu_(npu), bench_(bench) {}
+  TensorPairs(const View& npu, const View& bench, MemoryBudget& memory) : npu_(npu), bench_(bench), memory_(memory) {}
 
   TensorMetrics compare(const Pair& pair) const {
     TensorMetrics metrics;
     const Parameter& mine = npu_.side.parameters[pair.mine];
     const Parameter& theirs = bench_.side.parameters[pair.theirs];
-    const std::string file = file_of(npu_.side, mine);
-    const std::string other = file_of(bench_.side, theirs);
-    if (file.empty() || other.empty()) return metrics;
+    const NamedFile file = file_of(npu_.side, mine);
+    const NamedFile other = file_of(bench_.side, theirs);
+    if (file.is_none() && other.is_none()) return metrics;
+    metrics.problem = problem_of(file, other);
+    if (!metrics.problem.empty()) return metrics;
     const Value shape = npu_.side.role(mine, Role::shape);
     if (is_empty_shape(npu_.side.value_text(shape))) {
       metrics.all_are("0");
@@ -50,11 +65,24 @@ class TensorPairs {
       metrics.all_are("shape unmatched");
       return metrics;
     }
-    return dump_compare::compare_tensor_files({file, {}, {}}, {other, {}, {}}, false);
+    const auto with_size = [](const NamedFile& named, const Side& side, const Parameter& parameter) {
+      const std::string shape_text = side.value_text(side.role(parameter, Role::shape));
+      return dump_compare::TensorFile{named.path, {}, {}, recordings::elements_of(shape_text)};
+    };
+    return dump_compare::compare_tensor_files(with_size(file, npu_.side, mine), with_size(other, bench_.side, theirs),
+                                              false, memory_);
   }
 
  private:
-  static std::string file_of(const Side& side, const Parameter& parameter) {
+  static std::string problem_of(const NamedFile& file, const NamedFile& other) {
+    if (!file.problem.empty()) return file.problem;
+    if (!other.problem.empty()) return other.problem;
+    if (!file.is_none() && !other.is_none()) return {};
+    return "Of the tensor in " + sanitised(bounded(file.is_none() ? other.path : file.path)) +
+           " the other recording names no file.";
+  }
+
+  static NamedFile file_of(const Side& side, const Parameter& parameter) {
     const Value name = side.role(parameter, Role::data_name);
     if (name.kind != Kind::text) return {};
     return file_in(join_path(side.folder, "dump_tensor_data"), std::string(side.text(name.text)));
@@ -62,12 +90,13 @@ class TensorPairs {
 
   const View& npu_;
   const View& bench_;
+  MemoryBudget& memory_;
 };
 
 }  // namespace
 
 TensorResults compare_tensors(const View& npu, const View& bench, std::span<const Matches* const> matches,
-                              std::size_t threads) {
+                              std::size_t threads, MemoryBudget& memory) {
   TensorResults results;
   for (const Matches* all : matches) {
     for (std::uint32_t node = 0; node < all->bench_of.size(); ++node) {
@@ -83,7 +112,7 @@ TensorResults compare_tensors(const View& npu, const View& bench, std::span<cons
   }
   std::vector<TensorResults::iterator> places;
   for (auto place = results.begin(); place != results.end(); ++place) places.push_back(place);
-  const TensorPairs pairs(npu, bench);
+  const TensorPairs pairs(npu, bench, memory);
   for_each_task(places.size(), threads, [&](std::size_t i) {
     places[i]->second = pairs.compare({places[i]->first.first, places[i]->first.second});
   });

@@ -100,7 +100,7 @@ Mode mode_of(const Side& npu, const Side& bench) {
 }
 
 std::string_view finding_text(Finding finding) {
-  constexpr std::array<std::string_view, 13> texts{
+  constexpr std::array<std::string_view, 16> texts{
       "error: There is nan/inf/-inf in the maximum or minimum value of NPU.",
       "error: The NormRelativeErr of output is greater than 0.5.",
       "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.",
@@ -113,8 +113,24 @@ std::string_view finding_text(Finding finding) {
       "error: The CRC-32 value of NPU differs from that of the bench.",
       "warning: The parameter of NPU does not match the bench.",
       "error: NaN or infinities are in other statistics of NPU than of Bench.",
-      "error: The values of NPU and Bench differ."};
+      "error: The values of NPU and Bench differ.",
+      "error: Dump file not found or read failed.",
+      "error: The position of inf or nan in NPU and bench Tensor do not match.",
+      "error: The recorded tensor has elements, its file has none."};
   return texts[static_cast<std::size_t>(finding)];
+}
+
+std::optional<Finding> unmeasured(const dump_compare::TensorMetrics& metrics) {
+  if (!metrics.problem.empty()) return Finding::tensor_file;
+  // A tensor that was recorded without elements is not looked for in files.
+  if (metrics.empty) return Finding::tensor_empty;
+  const char* const word = metrics.cells[dump_compare::max_absolute_error].word;
+  if (word != nullptr && std::string_view(word) == "shape unmatched") return Finding::shape;
+  using dump_compare::MetricMessage;
+  const bool apart = std::ranges::any_of(
+      metrics.messages, [](const MetricMessage& message) { return message.weight == dump_compare::Weight::error; });
+  if (apart) return Finding::tensor_places;
+  return std::nullopt;
 }
 
 std::vector<std::uint32_t> paired(const Side& mine, const Entry& entry, const Side& theirs, const Entry& other) {
@@ -241,11 +257,28 @@ void Judge::find_faults(std::uint32_t node, std::vector<Judged>& judged) const {
     for (std::uint32_t i = 0; i < judged.size(); ++i) find_faults_alone(node, i, buffers, judged[i]);
     if (!buffers && rules_.mode != Mode::md5) find_faults_of_outputs(entry, judged);
   }
+  find_unmeasured(node, judged);
   for (Judged& one : judged) {
     std::ranges::sort(one.findings);
+    one.findings.erase(std::unique(one.findings.begin(), one.findings.end()), one.findings.end());
     for (const Finding finding : one.findings) {
       one.level = std::max(one.level, finding_text(finding).starts_with("error") ? Level::error : Level::warning);
     }
+  }
+}
+
+void Judge::find_unmeasured(std::uint32_t node, std::vector<Judged>& judged) const {
+  const Entry& entry = *npu_.entry(node);
+  const std::string_view api = api_of(npu_.side.text(entry.name));
+  const bool call = npu_.tree.nodes[node].type == NodeType::api;
+  if (call && is_uninitialised(api)) return;
+  for (std::uint32_t i = 0; i < judged.size(); ++i) {
+    if (judged[i].tensors == nullptr) continue;
+    const std::optional<Finding> finding = unmeasured(*judged[i].tensors);
+    if (!finding) continue;
+    // A buffer that is filled may hold anything before, but its file can be read.
+    const bool buffer = call && has_buffers(api) && is_input(npu_.side.parameters[entry.first + i]);
+    if (!buffer || *finding == Finding::tensor_file) judged[i].findings.push_back(*finding);
   }
 }
 
@@ -382,6 +415,9 @@ Index Judge::vis_index(std::uint32_t node, const std::vector<Judged>& judged) co
     if (judged[i].bench == no_index) continue;
     if (not_finite(npu_.side, parameter)) (parameter.output ? bad_output : bad_input) = true;
     if (parameter.output && differs_unmeasured(parameter, bench_.side.parameters[judged[i].bench])) bad_output = true;
+    const std::optional<Finding> finding = judged[i].tensors == nullptr ? std::nullopt : unmeasured(*judged[i].tensors);
+    // Of an input that holds other values its producer is bad; nobody knows that of a file that cannot be read.
+    if (finding && (parameter.output || *finding == Finding::tensor_file)) bad_output = true;
   }
   if (bad_output) return {true, true, 1};
   if (rules_.mode == Mode::tensors) return bad_input ? Index{true, true, 0} : ratio_index(entry, judged);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,7 +62,10 @@ enum class Finding : std::uint8_t {
   checksum,
   no_counterpart,
   not_finite_apart,
-  values
+  values,
+  tensor_file,
+  tensor_places,
+  tensor_empty
 };
 std::string_view finding_text(Finding finding);
 
@@ -74,6 +78,9 @@ struct Judged {
   Level level = Level::pass;
   std::vector<Finding> findings;
 };
+
+// Why two tensors that have files could not be compared, or not as what they are; nothing if they could.
+std::optional<Finding> unmeasured(const dump_compare::TensorMetrics& metrics);
 
 // Metrics of tensor files by the numbers of the parameters on both sides.
 using TensorResults = std::map<std::pair<std::uint32_t, std::uint32_t>, dump_compare::TensorMetrics>;
@@ -114,6 +121,8 @@ class Judge {
   bool other_values(const Parameter& mine, const Parameter& theirs) const;
   // An output whose relative errors say nothing, although it is not that of the benchmark.
   bool differs_unmeasured(const Parameter& mine, const Parameter& theirs) const;
+  // What could not be compared, or not as what it is: it may not read as if it agreed.
+  void find_unmeasured(std::uint32_t node, std::vector<Judged>& judged) const;
   void add_collections(std::vector<Index>& indices) const;
   void compare(const Entry& entry, std::uint32_t parameter, Judged& judged) const;
   void find_faults(std::uint32_t node, std::vector<Judged>& judged) const;
@@ -131,8 +140,8 @@ class Judge {
 // outputs and gradients of parameters; no_index where the other has no more.
 std::vector<std::uint32_t> paired(const Side& mine, const Entry& entry, const Side& theirs, const Entry& other);
 
-// Compares the files of all pairs that the matches ask for, on so many threads.
+// Compares the files of all pairs that the matches ask for, on so many threads and within that memory.
 TensorResults compare_tensors(const View& npu, const View& bench, std::span<const Matches* const> matches,
-                              std::size_t threads);
+                              std::size_t threads, MemoryBudget& memory);
 
 }  // namespace msrun::graph

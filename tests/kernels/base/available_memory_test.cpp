@@ -1,5 +1,5 @@
 // The memory that a run may take, in trees that look like the root of a host.
-#include "orchestrator/session/available_memory.h"
+#include "kernels/base/available_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "orchestrator/session/available_memory.h"
+#include "kernels/base/available_memory.h"
 
 #include <algorithm>
 #include <array>
