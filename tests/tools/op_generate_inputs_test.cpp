@@ -29,6 +29,18 @@ TEST_F(OpGenerateInputs, EntriesThatOccurAgainAreTold) {
                                   "'Torch.exp.0.forward'"));
 }
 
+// What is extracted is what was recorded.
+TEST_F(OpGenerateInputs, LargeIntegersKeepTheirDigits) {
+  const std::string dump = scratch_.write(
+      "dump.json",
+      recording(R"("Torch.exp.0.forward": )" + forward(tensor("float32", "[2]", "18446744073709551617", "0"))));
+  const std::string config =
+      configuration(R"(, "dump_json_path": ")" + dump + R"(", "api_name": "Torch.exp.0", "propagation": "forward")");
+  const Finished made = run({"-i", config, "-o", scratch_.path()});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(testing::read_file(scratch_.file("call.json")), HasSubstr(": 18446744073709551617"));
+}
+
 // The script says so again when it runs, and it may be run by someone else.
 TEST_F(OpGenerateInputs, RangesThatAreNoNumbersAreToldWithTheScript) {
   const auto warnings = [&](const std::string& max, const std::string& dtype) {

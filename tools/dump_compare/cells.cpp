@@ -36,7 +36,7 @@ Sorted sorted(const Texts& texts, const Value& value) {
   return {device ? Sort::device : Sort::other, 0};
 }
 
-bool as_real(const Value& value, bool column) { return value.kind == Kind::real || column; }
+bool as_real(const Value& value, bool column) { return column || !value.is_whole(); }
 
 // Whether the cells show one text.
 bool same_text(const Texts& target_texts, const Value& target, bool target_real, const Texts& golden_texts,
@@ -47,6 +47,9 @@ bool same_text(const Texts& target_texts, const Value& target, bool target_real,
     const double b = golden.number();
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
     if (target.kind == Kind::integer && golden.kind == Kind::integer) return target.integer == golden.integer;
+    if (!as_real(target, target_real) && target.is_whole() && golden.is_whole()) {
+      return value_text(target_texts, target) == value_text(golden_texts, golden);
+    }
     return a == b && std::signbit(a) == std::signbit(b);
   }
   return value_text(target_texts, target) == value_text(golden_texts, golden);
@@ -60,7 +63,7 @@ ColumnTypes column_types(const Sides& sides, const std::vector<Row>& rows) {
     bool real = false;
     void add(const Value& value) {
       if (!value.is_number() || std::isnan(value.number())) only_numbers = false;
-      if (value.kind == Kind::real) real = true;
+      if (value.kind == Kind::real && !value.is_whole()) real = true;
     }
   };
   std::array<Seen, statistic_count> target;
@@ -112,7 +115,7 @@ Difference difference_of(const Texts& target_texts, const Value* target, bool ta
 }
 
 std::string statistic_text(const Texts& texts, const Value& value, bool as_real_number, bool for_csv) {
-  if (value.kind == Kind::real || (as_real_number && value.kind == Kind::integer)) {
+  if (value.is_number() && as_real(value, as_real_number)) {
     const double number = value.number();
     if (std::isnan(number)) return "Nan";
     std::string text;

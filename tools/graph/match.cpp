@@ -156,6 +156,7 @@ bool same_value(const Side& mine, const Value& value, const Side& theirs, const 
   const bool other_texts = other.kind == Kind::text || other.kind == Kind::nested;
   if (texts && other_texts) return mine.text(value.text) == theirs.text(other.text);
   if (value.kind != other.kind) return false;
+  if (value.digits != 0 || other.digits != 0) return mine.text(value.digits) == theirs.text(other.digits);
   if (value.kind == Kind::real) return value.real == other.real;
   return value.kind == Kind::none || (!texts && value.integer == other.integer);
 }

@@ -404,6 +404,7 @@ void append_value(std::string& out, const Side& side, const Value& value, Dialec
     case Kind::none:
       return append_quoted(out, null_text);
     case Kind::real:
+      if (value.digits != 0) return append_quoted(out, side.text(value.digits));
       out += '"';
       append_real(out, value.real, dialect);
       out += '"';

@@ -84,7 +84,8 @@ class JsonWriter {
         text_ += std::to_string(node.integer());
         return;
       case JsonEvent::real:
-        text_ += json_number(node.number());
+        // An integer that is read as a double would come out as another number.
+        text_ += node.large_integer().empty() ? json_number(node.number()) : std::string(node.large_integer());
         return;
       case JsonEvent::boolean:
         text_ += node.boolean() ? "true" : "false";

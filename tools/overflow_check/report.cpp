@@ -52,6 +52,10 @@ void append_json(std::string& out, const JsonNode& node, std::size_t depth) {
       out += std::to_string(node.integer());
       return;
     case JsonEvent::real: {
+      if (const std::string_view digits = node.large_integer(); !digits.empty()) {
+        out += digits;
+        return;
+      }
       const double value = node.number();
       if (std::isnan(value)) {
         out += "NaN";

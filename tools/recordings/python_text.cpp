@@ -35,6 +35,10 @@ void append_value(std::string& out, const JsonNode& node) {
       out += std::to_string(node.integer());
       return;
     case JsonEvent::real:
+      if (const std::string_view digits = node.large_integer(); !digits.empty()) {
+        out += digits;
+        return;
+      }
       return append_real(out, node.number());
     case JsonEvent::boolean:
       out += node.boolean() ? "True" : "False";
@@ -97,7 +101,7 @@ std::string_view python_class(const std::optional<JsonNode>& value) {
     case JsonEvent::integer:
       return "<class 'int'>";
     case JsonEvent::real:
-      return "<class 'float'>";
+      return value->large_integer().empty() ? "<class 'float'>" : "<class 'int'>";
     case JsonEvent::boolean:
       return "<class 'bool'>";
     default:
@@ -120,6 +124,7 @@ Value value_of(const JsonNode& node, Texts& texts) {
     case JsonEvent::real:
       value.kind = Kind::real;
       value.real = node.number();
+      if (!node.large_integer().empty()) value.digits = texts.shared(node.large_integer());
       break;
     case JsonEvent::boolean:
       value.kind = Kind::boolean;

@@ -143,6 +143,7 @@ std::string value_text(const Texts& texts, const Value& value) {
     case Kind::integer:
       return std::to_string(value.integer);
     case Kind::real:
+      if (value.digits != 0) return std::string(texts[value.digits]);
       append_real(text, value.real);
       return text;
     case Kind::text:

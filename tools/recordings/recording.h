@@ -62,6 +62,7 @@ enum class Kind : std::uint8_t { none, boolean, integer, real, text, nested };
 // object, is the text that Python prints.
 struct Value {
   Kind kind = Kind::none;
+  TextId digits = 0;  // of a real that was written as an integer which does not fit 64 bits
   union {
     std::int64_t integer = 0;  // of a boolean too
     double real;
@@ -69,6 +70,7 @@ struct Value {
   };
 
   bool is_number() const { return kind == Kind::integer || kind == Kind::real; }
+  bool is_whole() const { return kind == Kind::integer || digits != 0; }
   double number() const { return kind == Kind::real ? real : static_cast<double>(integer); }
 };
 

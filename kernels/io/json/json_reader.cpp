@@ -351,6 +351,7 @@ JsonEvent JsonReader::read_number() {
       keep_ = none;
       read_word("Infinity");
       text_ = "-Infinity";
+      large_integer_ = false;
       return JsonEvent::real;
     }
   }
@@ -377,6 +378,7 @@ JsonEvent JsonReader::read_number() {
   if (integral && std::from_chars(text_.data(), text_.data() + text_.size(), integer_).ec == std::errc{}) {
     return JsonEvent::integer;
   }
+  large_integer_ = integral;
   return JsonEvent::real;
 }
 
@@ -387,13 +389,14 @@ void JsonReader::read_word(std::string_view word) {
     ++position_;
   }
   text_ = word;
+  large_integer_ = false;
   after_value();
 }
 
-double JsonReader::real() const {
+double json_real(std::string_view number) {
   double value = 0;
-  const auto result = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-  return result.ec == std::errc::result_out_of_range ? beyond_range(text_) : value;
+  const auto result = std::from_chars(number.data(), number.data() + number.size(), value);
+  return result.ec == std::errc::result_out_of_range ? beyond_range(number) : value;
 }
 
 void JsonReader::skip_value() {

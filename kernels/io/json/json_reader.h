@@ -23,7 +23,7 @@ enum class JsonEvent : std::uint8_t {
   end_array,
   string,   // text()
   integer,  // integer(): a number without fraction and exponent that fits 64 bits
-  real,     // real(): any other number
+  real,     // real(), is_large_integer(): any other number
   boolean,  // boolean()
   null,
   end,  // after the one top-level value, and only white space follows
@@ -31,6 +31,9 @@ enum class JsonEvent : std::uint8_t {
 
 // "an object", "a number": for messages. A key counts as a string; the end events have no name of their own.
 std::string_view kind_name(JsonEvent event);
+
+// The nearest double of a number in JSON; beyond its range infinity or zero, as Python reads it.
+double json_real(std::string_view number);
 
 class JsonReader {
  public:
@@ -56,8 +59,11 @@ class JsonReader {
   // call.
   std::string_view text() const { return text_; }
   std::int64_t integer() const { return integer_; }
-  // The nearest double; beyond its range infinity or zero, as Python reads it. Only for a real.
-  double real() const;
+  // As json_real. Only for a real.
+  double real() const { return json_real(text_); }
+  // A real that is written as an integer and does not fit 64 bits: text() has its digits, which Python keeps as they
+  // are.
+  bool is_large_integer() const { return large_integer_; }
   bool boolean() const { return integer_ != 0; }
 
   // Passes over the value that would come next, which is checked as strictly as if it were read.
@@ -111,6 +117,7 @@ class JsonReader {
   std::string_view text_;
   std::string unescaped_;
   std::int64_t integer_ = 0;
+  bool large_integer_ = false;
 };
 
 // The bytes of a string that outlives the reader, for tests.

@@ -57,7 +57,13 @@ JsonTree::Outcome JsonTree::read(JsonReader& reader) {
         entry.integer = reader.integer();
         break;
       case JsonEvent::real:
-        entry.real = reader.real();
+        entry.large_integer = reader.is_large_integer();
+        if (entry.large_integer) {
+          if (text_.size() + reader.text().size() > max_text) return give_up(Outcome::too_large);
+          entry.text = keep(reader.text());
+        } else {
+          entry.real = reader.real();
+        }
         break;
       case JsonEvent::boolean:
         entry.integer = reader.boolean() ? 1 : 0;

@@ -34,6 +34,8 @@ class JsonNode {
   std::string_view text() const;
   std::int64_t integer() const;
   double number() const;  // of an integer too
+  // The digits of an integer that does not fit 64 bits, whose kind is real; empty for any other value.
+  std::string_view large_integer() const;
   bool boolean() const;
 
   // Values of an array or object in order; of anything else none. Keys that repeat are all there.
@@ -73,6 +75,7 @@ class JsonTree {
   // In order of appearance: the values of a container follow it, up to but not including the one at end.
   struct Entry {
     JsonEvent kind = JsonEvent::null;
+    bool large_integer = false;  // real, and `text` holds its digits
     std::uint32_t end = 1;
     Text key{};
     union {
@@ -116,7 +119,13 @@ inline std::string_view JsonNode::text() const { return tree_->view(tree_->entri
 inline std::int64_t JsonNode::integer() const { return tree_->entries_[index_].integer; }
 inline bool JsonNode::boolean() const { return integer() != 0; }
 inline double JsonNode::number() const {
-  return is_integer() ? static_cast<double>(integer()) : tree_->entries_[index_].real;
+  if (is_integer()) return static_cast<double>(integer());
+  const std::string_view digits = large_integer();
+  return digits.empty() ? tree_->entries_[index_].real : json_real(digits);
+}
+inline std::string_view JsonNode::large_integer() const {
+  const JsonTree::Entry& entry = tree_->entries_[index_];
+  return entry.large_integer ? tree_->view(entry.text) : std::string_view();
 }
 inline JsonNode::Iterator JsonNode::begin() const { return {*tree_, index_ + 1}; }
 inline JsonNode::Iterator JsonNode::end() const { return {*tree_, tree_->entries_[index_].end}; }

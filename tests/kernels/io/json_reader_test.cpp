@@ -265,6 +265,18 @@ TEST(JsonTree, HoldsAValueWhoseKeysComeInAnyOrder) {
   EXPECT_EQ(reader.next(), JsonEvent::end_array);
 }
 
+// Python keeps integers of any size, and so their digits are what its texts and checksums are made of.
+TEST(JsonTree, KeepsTheDigitsOfLargeIntegers) {
+  JsonReader reader("t.json", memory_source("[18446744073709551616, -9223372036854775809, 1e30, NaN, 7]"));
+  JsonTree tree;
+  ASSERT_EQ(tree.read(reader), JsonTree::Outcome::complete);
+  std::vector<std::string> digits;
+  for (const JsonNode item : tree.root()) digits.emplace_back(item.large_integer());
+  EXPECT_THAT(digits, ::testing::ElementsAre("18446744073709551616", "-9223372036854775809", "", "", ""));
+  EXPECT_EQ((*tree.root().begin()).kind(), JsonEvent::real);
+  EXPECT_EQ((*tree.root().begin()).number(), 0x1p64);
+}
+
 TEST(JsonTree, PassesOverWhatIsTooDeepOrTooLarge) {
   const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
   std::string many = "[0";
