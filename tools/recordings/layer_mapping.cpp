@@ -272,10 +272,10 @@ LayerRules parse_layer_rules(const std::string& name, std::string_view text, Rep
   return rules;
 }
 
-std::unordered_map<std::string, std::string> map_calls_by_layer(const Recording& target, const Recording& golden,
-                                                                const LayerRules& rules) {
-  std::vector<Item> mine = items_of(target);
-  std::vector<Item> theirs = items_of(golden);
+namespace {
+
+std::unordered_map<std::string, std::string> map_items(std::vector<Item> mine, std::vector<Item> theirs,
+                                                       const LayerRules& rules) {
   renumber(mine);
   renumber(theirs);
   const Tree tree(mine);
@@ -294,11 +294,39 @@ std::unordered_map<std::string, std::string> map_calls_by_layer(const Recording&
   return pairs;
 }
 
+// Nothing of a recording without layers would be mapped, and its calls would be compared as if no mapping was given.
+void require_layers(const Recording& side, const std::vector<Item>& items) {
+  if (!items.empty() || side.calls.empty()) return;
+  const std::optional<Stacks> stacks = read_stacks_of(side.folder);
+  const std::optional<Construct> construct = read_construct_of(side.folder);
+  const auto state = [](const char* file, bool there) {
+    return std::string(file) + (there ? " is empty" : " is missing");
+  };
+  throw UserError("A layer mapping cannot be applied to " + side.path + ": beside it " +
+                  (!stacks || stacks->empty() ? state("stack.json", stacks.has_value())
+                                              : state("construct.json", construct.has_value())) +
+                  ", which says in which layers the calls stand.");
+}
+
+}  // namespace
+
+std::unordered_map<std::string, std::string> map_calls_by_layer(const Recording& target, const Recording& golden,
+                                                                const LayerRules& rules) {
+  return map_items(items_of(target), items_of(golden), rules);
+}
+
 std::unordered_map<std::string, std::optional<std::string>> map_rows_by_layer(
     const Recording& target, const Recording& golden, std::string_view text, const std::string& name,
     RepeatedKeys repeated, std::vector<UnusedLayerRule>& unused) {
+  const LayerRules rules = parse_layer_rules(name, text, repeated);
+  std::vector<Item> mine = items_of(target);
+  std::vector<Item> theirs = items_of(golden);
+  if (repeated == RepeatedKeys::refused) {
+    require_layers(target, mine);
+    require_layers(golden, theirs);
+  }
   unused = unused_layer_rules(target, name, text);
-  const auto calls = map_calls_by_layer(target, golden, parse_layer_rules(name, text, repeated));
+  const auto calls = map_items(std::move(mine), std::move(theirs), rules);
   std::unordered_map<std::string_view, const Call*> by_name;
   for (const Call& call : golden.calls) by_name.emplace(golden.name(call), &call);
   std::unordered_map<std::string, std::optional<std::string>> rows;

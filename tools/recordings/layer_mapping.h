@@ -36,7 +36,8 @@ std::vector<UnusedLayerRule> unused_layer_rules(const Recording& target, const s
                                                 std::string_view text);
 
 // Name of a target row -> name of a golden row; nothing where it has none. text is the mapping file's; what of it names
-// nothing is put into unused.
+// nothing is put into unused. Throws UserError for a file that is no mapping and, unless the last of repeated keys
+// counts, for a recording of which no layers are known.
 std::unordered_map<std::string, std::optional<std::string>> map_rows_by_layer(
     const Recording& target, const Recording& golden, std::string_view text, const std::string& name,
     RepeatedKeys repeated, std::vector<UnusedLayerRule>& unused);
