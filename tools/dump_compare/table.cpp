@@ -1,6 +1,7 @@
 #include "tools/dump_compare/table.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "kernels/io/files/csv.h"
 #include "tools/recordings/python_text.h"
@@ -23,21 +24,12 @@ std::string real_text(double value) {
   return text;
 }
 
-// As Python's json.dumps() prints a list of texts.
+// As Python's json.dumps() prints a list of texts, but for letters beyond ASCII, which stay readable.
 std::string json_list(const std::vector<std::string>& texts) {
   std::string out = "[";
   for (const std::string& text : texts) {
     if (out.size() > 1) out += ", ";
-    out += '"';
-    for (const char c : text) {
-      if (c == '"' || c == '\\') out += '\\';
-      if (c == '\n') {
-        out += "\\n";
-      } else {
-        out += c;
-      }
-    }
-    out += '"';
+    out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
   return out + "]";
 }
