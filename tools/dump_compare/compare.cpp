@@ -58,6 +58,9 @@ class Comparison {
 
   int run() {
     const Jobs jobs = find_jobs(options_, warn_);
+    refuse_what_msprobes_search_lacks(jobs);
+    warn_of_tolerance_without_effect();
+    one_job_ = jobs.groups.size() == 1 && jobs.groups.front().jobs.size() == 1;
     std::size_t done = 0;
     for (const JobGroup& group : jobs.groups) done += run_group(group);
     if (done == 0) throw UserError(failure_);
@@ -88,6 +91,7 @@ class Comparison {
         RankPair rank{job.rank, read_pair(job.target, job.golden, options_.compat, warn_), {}, {}};
         if (!options_.stack_path.empty()) read_other_stacks(*rank.pair);
         use_factors(*rank.pair);
+        check_row_log(*rank.pair);
         if (options_.first_divergence && (!options_.compat || !job.rank_name.empty())) {
           // Before the search, which says nothing of recordings whose rows cannot be paired.
           if (!options_.compat) pair_rows(job, rank);
@@ -101,13 +105,11 @@ class Comparison {
       } catch (const WriteError&) {
         throw;
       } catch (const UserError& error) {
-        if (groups_with_one_job(group)) throw;
+        if (one_job_) throw;
         failure_ = error.what();
         failed_ = true;
         unread.push_back(job.rank);
-        const std::string step = group.step ? "step" + std::to_string(*group.step) : "";
-        const std::string gap = step.empty() || job.rank_name.empty() ? "" : " ";
-        warn_(step + gap + job.rank_name + ": " + failure_);
+        warn_(name_of(group, job) + ": " + failure_);
       }
     }
     if (pairs.empty()) return done;
@@ -155,10 +157,46 @@ class Comparison {
     }
   }
 
-  static bool groups_with_one_job(const JobGroup& group) { return group.jobs.size() == 1 && !group.step; }
+  // "step0 rank1"
+  static std::string name_of(const JobGroup& group, const Job& job) {
+    return group.name + (group.name.empty() || job.rank_name.empty() ? "" : " ") + job.rank_name;
+  }
 
   // Whatever its name is.
   void read_other_stacks(Pair& pair) const { pair.stacks = recordings::read_stacks_file(options_.stack_path); }
+
+  // Of folders of ranks msProbe's search makes neither tables nor a verdict.
+  void refuse_what_msprobes_search_lacks(const Jobs& jobs) const {
+    if (!options_.compat || !options_.first_divergence) return;
+    const bool ranks = std::ranges::any_of(jobs.groups, [](const JobGroup& group) {
+      return std::ranges::any_of(group.jobs, [](const Job& job) { return !job.rank_name.empty(); });
+    });
+    if (!ranks) return;
+    for (const auto& [given, name] : {std::pair(options_.fail_on.has_value(), "--fail-on"),
+                                      {options_.html, "--html"},
+                                      {options_.xlsx, "--xlsx"},
+                                      {options_.tolerance.has_value(), "--tolerance"}}) {
+      if (!given) continue;
+      throw UserError(std::string(name) +
+                      " does not go with --diff_analyze and --compat msprobe on folders of ranks, which search as "
+                      "msProbe does and make no tables");
+    }
+  }
+
+  void warn_of_tolerance_without_effect() const {
+    if (!options_.tolerance) return;
+    if (!options_.first_divergence) {
+      warn_("--tolerance has no effect without --first-divergence, whose limits it scales.");
+    } else if (options_.compat) {
+      warn_("--tolerance has no effect with --compat msprobe, which does not search a pair of files.");
+    }
+  }
+
+  void check_row_log(const Pair& pair) {
+    if (!options_.log_rows_asked || pair.mode == Mode::tensor || told_of_row_log_) return;
+    told_of_row_log_ = true;
+    warn_("-tensor_log has no effect on recordings without tensors.");
+  }
 
   void use_factors(Pair& pair) {
     if (options_.right_matmul.empty()) return;
@@ -223,7 +261,7 @@ class Comparison {
                                   : csv_file(place, columns, rows.size()));
     if (options_.html) files.push_back(html_file(place, columns, {job.target, job.golden, findings}));
     const RowOptions how{options_.compat, !options_.xlsx, options_.mapping.fuzzy, options_.threads};
-    const std::string name = (group.step ? "step" + std::to_string(*group.step) + " " : "") + job.rank_name;
+    const std::string name = name_of(group, job);
     const std::string of_job = name.empty() ? "" : name + ": ";
     std::size_t unread = 0;
     const Counts counts = compare_rows(pair, rows, how, [&](ResultRow&& row) {
@@ -262,8 +300,10 @@ class Comparison {
   Counts total_;
   Level worst_ = Level::pass;   // of rows, first divergences and what was left out
   std::size_t no_objects_ = 0;  // entries of dumps that cannot be compared
-  bool failed_ = false;         // some rank could not be compared, or some suspect not checked
-  bool analyzed_ = false;       // msProbe's search was asked for, which makes no tables
+  bool one_job_ = false;        // whose failure is that of all
+  bool told_of_row_log_ = false;
+  bool failed_ = false;    // some rank could not be compared, or some suspect not checked
+  bool analyzed_ = false;  // msProbe's search was asked for, which makes no tables
   std::string failure_ = "No pair of dumps could be compared.";
 };
 

@@ -44,7 +44,7 @@ class Reporter {
   Reporter(const std::vector<RankPair>& pairs, const std::vector<std::uint64_t>& unread, const Options& options,
            const std::string& folder)
       : pairs_(pairs), unread_(unread), folder_(folder) {
-    divergence_ = find_divergence(pairs, options.tolerance);
+    divergence_ = find_divergence(pairs, options.tolerance.value_or(1));
   }
 
   Json json() const {

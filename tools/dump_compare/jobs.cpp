@@ -93,7 +93,7 @@ class Finder {
         throw UserError("npu_path and bench_path must both end with dump.json or debug.json. npu_path: " + target +
                         ", bench_path: " + golden);
       }
-      groups_.push_back({std::nullopt, options_.output_path, {{0, "", target, golden, ""}}});
+      groups_.push_back({std::nullopt, "", options_.output_path, {{0, "", target, golden, ""}}});
       return {std::move(groups_), 0};
     }
     find_in(target, golden, options_.output_path);
@@ -147,7 +147,7 @@ class Finder {
     const std::string mine = recordings::dump_file(target);
     const std::string theirs = recordings::dump_file(golden);
     if (!mine.empty() && !theirs.empty()) {
-      groups_.push_back({std::nullopt, output, {{0, "", mine, theirs, ""}}});
+      groups_.push_back({std::nullopt, "", output, {{0, "", mine, theirs, ""}}});
       return;
     }
     if (add_graph_modes(target, golden, output)) return;
@@ -158,7 +158,7 @@ class Finder {
       }
       return dump_of(*process);
     };
-    groups_.push_back({std::nullopt, output, {{0, "", of(target), of(golden), ""}}});
+    groups_.push_back({std::nullopt, "", output, {{0, "", of(target), of(golden), ""}}});
   }
 
   bool add_ranks(const std::string& target, const std::string& golden, const std::string& output,
@@ -178,7 +178,7 @@ class Finder {
           "The number of ranks in the two runs are different. Unable to match the ranks. Please use another folder to "
           "compare or use compare() api and manually match the ranks.");
     }
-    JobGroup group{step, output, {}};
+    JobGroup group{step, "", output, {}};
     auto next = theirs.begin();
     for (const auto& [rank, path] : mine) {
       std::string other;
@@ -221,15 +221,23 @@ class Finder {
       try {
         if (!add_ranks(path, found->second, below, step)) find_in(path, found->second, below);
       } catch (const UserError& error) {
-        groups_.push_back({step, below, {{0, "", "", "", error.what()}}});
+        groups_.push_back({step, "", below, {{0, "", "", "", error.what()}}});
       }
       for (std::size_t i = before; i < groups_.size(); ++i) groups_[i].step = step;
+      name_groups(before, "step" + std::to_string(step));
     }
     for (const auto& [step, path] : theirs) {
       if (!mine.contains(step))
         leave_out("step " + std::to_string(step) + " is missing in " + target + "; it takes no part.");
     }
     return true;
+  }
+
+  // Of the groups from that place on.
+  void name_groups(std::size_t first, const std::string& name) {
+    for (std::size_t i = first; i < groups_.size(); ++i) {
+      groups_[i].name = groups_[i].name.empty() ? name : name + " " + groups_[i].name;
+    }
   }
 
   // Folders of MindSpore's graph and pynative modes, each with folders of its own.
@@ -254,7 +262,14 @@ class Finder {
           leave_out(name + " is missing in " + (is_folder(one) ? theirs : mine) + "; it takes no part.");
           continue;
         }
-        find_in(one, other, join_path(join_path(output, mode), name));
+        const std::string below = join_path(join_path(output, mode), name);
+        const std::size_t before = groups_.size();
+        try {
+          find_in(one, other, below);
+        } catch (const UserError& error) {
+          groups_.push_back({std::nullopt, "", below, {{0, "", "", "", error.what()}}});
+        }
+        name_groups(before, join_path(mode, name));
       }
     }
     if (any && !missing.empty()) leave_out(missing + "; it takes no part.");

@@ -22,6 +22,7 @@ struct Job {
 // Pairs whose ranks belong together: one step, or what has no steps.
 struct JobGroup {
   std::optional<std::uint64_t> step;
+  std::string name;    // "step0", "graph/0": what tells it from others; may be empty
   std::string output;  // folder of its results
   std::vector<Job> jobs;
 };

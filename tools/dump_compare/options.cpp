@@ -170,7 +170,8 @@ Options options_from(const Arguments& arguments) {
   }
   options.first_divergence = arguments.given("first-divergence") || options.check_suspects;
   options.pair_by_order = arguments.given("pair-by-order") || options.compat;
-  options.log_rows = options.log_rows || arguments.given("is_print_compare_log");
+  options.log_rows_asked = arguments.given("is_print_compare_log");
+  options.log_rows = options.log_rows || options.log_rows_asked;
   if (arguments.given("tolerance")) {
     const auto factor = parse_number<double>(arguments.text("tolerance"));
     if (!factor || !(*factor > 0) || std::isinf(*factor)) {

@@ -26,7 +26,8 @@ struct Options {
   bool check_suspects = false;
   bool pair_by_order = false;
   bool log_rows = false;
-  double tolerance = 1;
+  bool log_rows_asked = false;      // on the command line; the file of -i has it by default
+  std::optional<double> tolerance;  // of the search for the first divergence
   std::optional<std::set<std::uint64_t>> ranks;
   std::optional<std::set<std::uint64_t>> steps;
   std::size_t threads = 1;
