@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -18,6 +17,7 @@
 #include "kernels/base/text.h"
 #include "kernels/io/dump/dump_json.h"
 #include "runner/results/counts.h"
+#include "runner/results/deciding_options.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
@@ -29,11 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// Options of a run that decide about the result of a call; the others are about which calls run, how many at a time,
-// and what is shown of them.
-constexpr std::array<std::string_view, 14> deciding{
-    "--backend", "--python",   "--torch-lanes", "--torch-workers", "--sim-fault",          "-j",       "--seed",
-    "--limits",  "--standard", "-config",       "--task-timeout",  "--allow-outside-data", "--memory", "--seed-mode"};
 template <class Words>
 bool has(const Words& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
@@ -103,7 +98,7 @@ void take_over(const Json& metadata, const std::vector<OptionWords>& given, Sour
     if (words.size() == 2 && words[0] == "-real_data_path") source.real_data_path = words[1];
     // A fault of the simulated device belongs to the backend.
     const bool replaced = is_given(given, words[0]) || (words[0] == "--sim-fault" && is_given(given, "--backend"));
-    if (has(deciding, words[0]) && !replaced) source.options.push_back(std::move(words));
+    if (has(deciding_options, words[0]) && !replaced) source.options.push_back(std::move(words));
   }
   const std::string backend = text_in(metadata, "backend");
   if (!backend.empty() && !is_given(source.options, "--backend") && !is_given(given, "--backend"))
