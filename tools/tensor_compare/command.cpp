@@ -77,6 +77,11 @@ CompareOptions compare_options(const Options& options) {
   return result;
 }
 
+int nothing_compared(const std::string& reason) {
+  std::cerr << "tensor_compare: nothing was compared: " << sanitised(reason) << '\n';
+  return exit_fail_on;
+}
+
 int compare_files(const Options& options, bool on_terminal) {
   const Side bench = read_side(options.bench_path, options.bench_dtype);
   const Side device = read_side(options.device_path, options.device_dtype);
@@ -108,9 +113,9 @@ int compare_files(const Options& options, bool on_terminal) {
               << listing(row, options.english.value_or(true), options.precision);
   }
   if (bench.tensor.numel() == 0 && device.tensor.numel() == 0) {
-    std::cerr << "tensor_compare: nothing was compared: neither tensor has an element\n";
-    return exit_fail_on;
+    return nothing_compared("neither tensor has an element");
   }
+  if (row.status == Status::skip) return nothing_compared(row.message);
   return is_met(options.fail_on, row.status) ? exit_fail_on : exit_completed;
 }
 
@@ -118,17 +123,20 @@ int compare_cases(const Options& options) {
   const bool table = options.format == Format::table;
   const bool english = options.english.value_or(table);
   bool met = false;
+  bool compared = false;
   std::string text = table ? "" : csv_header("Name", english);
   const std::vector<ComparisonCase> cases = read_cases(options.cases_path);
   if (cases.empty()) throw UserError("There are no cases in " + options.cases_path + ".");
   for (const ComparisonCase& test : cases) {
     for (const DetailsRow& row : compare_case(test, compare_options(options)).rows) {
       met = met || is_met(options.fail_on, row.status);
+      compared = compared || row.status != Status::skip;
       text += table ? listing_line("Name", test.name) + listing(row, english, options.precision) + "\n"
                     : csv_row(test.name, row, options.precision);
     }
   }
   std::cout << text;
+  if (!compared) return nothing_compared("every row of " + options.cases_path + " is SKIP");
   return met ? exit_fail_on : exit_completed;
 }
 

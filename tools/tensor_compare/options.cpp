@@ -49,7 +49,7 @@ CommandDescription description() {
   command.groups = {{"Input", what}, {"Judging", judging}, {"Output", output}};
   command.exit_meanings = {
       {exit_completed, "compared, whatever the verdict"},
-      {exit_fail_on, "compared, and --fail-on is met, or neither tensor has an element"},
+      {exit_fail_on, "compared, and --fail-on is met; or no pair could be compared"},
       {exit_usage, "wrong usage, input that cannot be used, or output that cannot be written"},
       {exit_internal, "internal error"},
   };
