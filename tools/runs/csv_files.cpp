@@ -94,6 +94,18 @@ Cell number_in(std::string_view text) {
   return {whole ? Cell::Kind::integer : Cell::Kind::fp64, *value};
 }
 
+// Whether the row of a result file has both of its statuses as a whole: of the last row a writer that was killed may
+// have left the first letters of one.
+bool has_statuses(const std::vector<std::string>& row) {
+  if (row.size() < 3) return false;
+  // A blank one is a blank, not an empty field.
+  const auto is_status = [](const std::string& text) {
+    const std::string_view word = trimmed(text);
+    return word.empty() ? !text.empty() : word == "N/A" || status_of_any_tool(word).has_value();
+  };
+  return is_status(row[1]) && is_status(row[2]);
+}
+
 ApiResult parse_result(const Rows& rows) {
   const std::vector<std::string>& row = rows.row();
   if (row.size() < 3) rows.fail("it has " + std::to_string(row.size()) + " fields in place of 3 or more");
@@ -140,7 +152,7 @@ class Reading {
     if (!has_titles) rows.fail("this is not the title row of a result file");
     bool is_torn = false;
     while (rows.next()) {
-      is_torn = rows.row().size() < 3 && rows.may_be_torn();
+      is_torn = !has_statuses(rows.row()) && rows.may_be_torn();
       if (is_torn) break;
       ApiResult result = parse_result(rows);
       if (result.message.starts_with(suspicious_mark) || result.message.starts_with(rounding_mark)) {

@@ -193,6 +193,26 @@ TEST_F(RunDiff, FilesOfThePythonToolAreCompared) {
   EXPECT_EQ(change_of(found, "Torch.exp.0"), "changed status");
 }
 
+// A writer that was killed has left a part of the last row, which may end anywhere.
+TEST_F(RunDiff, ALastRowThatIsTornIsLeftOut) {
+  const std::string titles = "API Name,Forward Test Success,Backward Test Success,Message\r\n";
+  fs::create_directories(scratch_ / "a");
+  fs::create_directories(scratch_ / "b");
+  const char* name = "accuracy_checking_result_20250101000000.csv";
+  const std::string whole = titles + "Torch.add.0,pass,pass,\r\n";
+  scratch_.write(std::string("a/") + name, whole + "Torch.mul.0,pass,warning,\r\n");
+  const std::string last = "Torch.mul.0,pass,warning";
+  for (std::size_t length = 1; length < last.size(); ++length) {
+    scratch_.write(std::string("b/") + name, whole + last.substr(0, length));
+    const Finished run = run_tool("run_diff", {scratch_ / "a", scratch_ / "b"}, scratch_.path());
+    EXPECT_EQ(run.exit_code, 0) << length << run.err;
+    EXPECT_THAT(run.out + run.err, HasSubstr("its last row is torn, and is left out.")) << length;
+  }
+  // The same in front of other rows is no torn row.
+  scratch_.write(std::string("b/") + name, titles + "Torch.mul.0,pass,warn,\r\nTorch.add.0,pass,pass,\r\n");
+  EXPECT_EQ(run_tool("run_diff", {scratch_ / "a", scratch_ / "b"}, scratch_.path()).exit_code, 2);
+}
+
 TEST_F(RunDiff, WrongInputIsRefusedInOneLine) {
   write("a", {passed("Torch.add.0")});
   fs::create_directories(scratch_ / "empty");
