@@ -10,6 +10,7 @@
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/without_privileges.h"
+#include "tools/code_mapping/cells.h"
 #include "tools/code_mapping/dump_files.h"
 #include "tools/code_mapping/scope_index.h"
 #include "tools/code_mapping/statistic_table.h"
@@ -162,6 +163,14 @@ TEST(CodeMappingStatistics, ColumnsAreAddedBehindAPaddingColumn) {
           << table << times;
     }
   }
+}
+
+// Source lines are looked up as they are; what a spreadsheet would run at the front of a cell is quoted.
+TEST(CodeMappingCells, SourceLinesStayAsTheyAre) {
+  EXPECT_EQ(foreign_cell("In file a.py:1, 1~2/ a = 1;-b;=c;@d"), "\"In file a.py:1, 1~2/ a = 1;-b;=c;@d\"");
+  EXPECT_EQ(foreign_cell("/dump;-1/a.npy"), "/dump;-1/a.npy");
+  EXPECT_EQ(foreign_cell("=1+1"), "'=1+1");
+  EXPECT_EQ(foreign_cell(""), "");
 }
 
 TEST(CodeMappingStatistics, OldColumnsAreRefreshedAndNoCellIsLost) {

@@ -22,18 +22,20 @@ std::string clean(std::string_view text) {
   return result;
 }
 
-std::string cell(std::string_view text) {
+}  // namespace
+
+std::string foreign_cell(std::string_view text) {
   std::string result;
-  append_csv_text(result, clean(text));
+  append_csv_field(result, formula_start(text) > 0 ? "'" + std::string(text) : std::string(text));
   return result;
 }
 
-}  // namespace
-
 std::string code_stack_cell(const Graph& graph, const Node* node) {
-  return node == nullptr ? std::string() : cell(graph.code_stack(*node));
+  return node == nullptr ? std::string() : foreign_cell(clean(graph.code_stack(*node)));
 }
 
-std::string scope_name_cell(const Node* node) { return node == nullptr ? std::string() : cell(node->scope); }
+std::string scope_name_cell(const Node* node) {
+  return node == nullptr ? std::string() : foreign_cell(clean(node->scope));
+}
 
 }  // namespace msrun::code_mapping

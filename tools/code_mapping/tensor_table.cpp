@@ -104,9 +104,7 @@ TensorTable write_tensor_table(const std::vector<std::string>& files, const Grap
     const std::string name = names.of(file);
     const Node* node = index.find(name);
     table.mapped += node == nullptr ? 0 : 1;
-    std::string row;
-    append_csv_text(row, file);
-    report.write(row + "," + code_stack_cell(graph, node) + "," + scope_name_cell(node) + "\n");
+    report.write(foreign_cell(file) + "," + code_stack_cell(graph, node) + "," + scope_name_cell(node) + "\n");
   }
   // A second run within one second takes the next one.
   for (std::time_t when = std::time(nullptr);; ++when) {
