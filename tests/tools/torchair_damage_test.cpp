@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <sstream>
 
+#include "tests/support/without_privileges.h"
 #include "tests/tools/torchair_compare_support.h"
+#include "tools/torchair_compare/compare.h"
 
 namespace msrun::testing {
 namespace {
@@ -71,6 +74,35 @@ TEST(TorchairCompare, DumpsThatCannotBeReadAreNotCompared) {
     EXPECT_THAT(result.finished.err, HasSubstr("more files that cannot be read"));
     EXPECT_GT(count_of_result(result.report, "FAIL"), 50U);
   }
+}
+
+// What lies in it may be what is wrong.
+TEST(TorchairCompare, AFolderThatCannotBeReadIsNoSuccess) {
+  const TemporaryDirectory scratch;
+  torchair::Options options;
+  options.target_path = own_target(scratch);
+  options.golden_path = scratch / "golden";
+  options.output_path = scratch / "out";
+  copy_tree(fx, options.golden_path);
+  const fs::path locked = fs::path(options.golden_path) / rank0 / "graph_1/77";
+  fs::create_directories(options.output_path);
+  fs::permissions(options.output_path, fs::perms::all);
+  const auto run = [&](std::string& warnings) {
+    std::ostringstream out;
+    torchair::Messages messages(false, false, [&](const std::string& text) { warnings += text; });
+    const WithoutPrivileges user(scratch.path());
+    const int code = torchair::compare_dumps(options, messages, out);
+    return std::pair(code, out.str());
+  };
+  std::string warnings;
+  EXPECT_EQ(run(warnings).first, 0) << warnings;
+  fs::create_directories(locked);
+  fs::permissions(locked, fs::perms::none);
+  const auto [code, out] = run(warnings);
+  fs::permissions(locked, fs::perms::owner_all);
+  EXPECT_EQ(code, 2);
+  EXPECT_THAT(out, HasSubstr("Not compared: what lies in 1 folder that cannot be read.\n"));
+  EXPECT_THAT(warnings, HasSubstr("77 cannot be read: Permission denied"));
 }
 
 TEST(TorchairCompare, ABrokenGoldenGeFileIsOneRow) {

@@ -58,7 +58,8 @@ void TensorSource::read(const std::function<void(std::span<const std::byte>)>& t
 
 TensorFile::TensorFile(const std::string& path) {
   try {
-    file_ = std::make_unique<InputFile>(path);
+    // Others are read block by block.
+    file_ = std::make_unique<InputFile>(path, path.ends_with(".pt") ? max_input_bytes : any_size);
     if (path.ends_with(".pt")) {
       read_pt_file();
     } else if (path.ends_with(".npz")) {

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/io/files/paths.h"
@@ -123,8 +124,12 @@ int compare_dumps(const Options& options, Messages& messages, std::ostream& out)
   if (!failures.empty()) throw UserError(failures);
   if (compared == 0) {
     out << "Nothing was compared: no tensor with elements that can be compared is in both dumps.\n";
-    return exit_fail_on;
   }
+  if (const std::size_t unread = messages.unread_directories(); unread > 0) {
+    out << "Not compared: what lies in " << counted(unread, "folder") << " that cannot be read.\n";
+    return exit_usage;
+  }
+  if (compared == 0) return exit_fail_on;
   return exit_completed;
 }
 

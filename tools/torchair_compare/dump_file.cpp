@@ -71,7 +71,7 @@ std::optional<TensorStatistics> more_of(const InputFile& file, std::uint64_t beg
 GeOpenFile open_ge_file(const GeOpFile& name) {
   try {
     GeOpenFile open;
-    open.file = std::make_unique<InputFile>(name.path);
+    open.file = std::make_unique<InputFile>(name.path, any_size);
     if (name.converted) {
       const std::vector<NpzMember> members = read_npz(*open.file);
       open.inputs = statistics_of(*open.file, members, "inputs");
@@ -94,7 +94,7 @@ GeOpenFile open_ge_file(const GeOpFile& name) {
 FxOpenFile open_fx_file(const FxTensorFile& name) {
   try {
     FxOpenFile open;
-    open.file = std::make_unique<InputFile>(name.path);
+    open.file = std::make_unique<InputFile>(name.path, any_size);
     NpyHeader header;
     try {
       header = read_npy_header(*open.file);

@@ -196,10 +196,7 @@ Listing list_directory(const std::string& path, Messages& messages) {
       listing.others.push_back(name);
     }
   }
-  if (error) {
-    messages.warning("directories that cannot be read",
-                     "The directory " + path + " cannot be read: " + error.message() + ".");
-  }
+  if (error) messages.unread_directory(path, error.message());
   std::sort(listing.directories.begin(), listing.directories.end());
   std::sort(listing.files.begin(), listing.files.end());
   std::sort(listing.others.begin(), listing.others.end());

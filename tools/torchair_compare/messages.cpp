@@ -34,6 +34,19 @@ void Messages::warning(const char* kind, const std::string& text) {
   if (limit_.admits(kind, text)) line("warning: " + text);
 }
 
+void Messages::unread_directory(const std::string& path, const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!unread_.insert(path).second) return;
+  }
+  warning("directories that cannot be read", "The directory " + path + " cannot be read: " + reason + ".");
+}
+
+std::size_t Messages::unread_directories() const {
+  const std::lock_guard lock(mutex_);
+  return unread_.size();
+}
+
 void Messages::count_further_warnings() {
   const std::lock_guard lock(mutex_);
   for (const std::string& sentence : limit_.held_back()) line("warning: " + sentence);

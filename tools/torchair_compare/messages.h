@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "tools/common/warning_limit.h"
@@ -18,7 +19,10 @@ class Messages {
   void warning(const std::string& text);
   // One of many: WarningLimit says which are printed, all of them if the user asked for details.
   void warning(const char* kind, const std::string& text);
-  // How many were not.
+  // A directory that cannot be read: what lies in it is not compared. Each is counted once.
+  void unread_directory(const std::string& path, const std::string& reason);
+  std::size_t unread_directories() const;
+  // How many warnings were not printed.
   void count_further_warnings();
   // What the program has decided where the user left it open.
   void note(const std::string& text);
@@ -35,7 +39,8 @@ class Messages {
   const bool terminal_;
   const bool details_;
   const std::function<void(const std::string&)> write_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::set<std::string> unread_;
   WarningLimit limit_;
   bool line_shown_ = false;
   double next_progress_;  // seconds of the steady clock

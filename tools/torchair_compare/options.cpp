@@ -46,7 +46,7 @@ CommandDescription description() {
   command.exit_meanings = {
       {exit_completed, "compared, whatever the results"},
       {exit_fail_on, "nothing was compared"},
-      {exit_usage, "wrong usage, input that cannot be used, or a report that cannot be written"},
+      {exit_usage, "wrong usage, input that cannot be used, be it one folder, or a report that cannot be written"},
       {exit_internal, "internal error"},
   };
   return command;
