@@ -280,6 +280,35 @@ TEST(OverflowCheckRepairs, B34gFoldersWithoutRanksOrCallsAreErrors) {
   EXPECT_EQ(run_tool("overflow_check", {"-i", scratch.path().string()}, scratch.path()).exit_code, 2);
 }
 
+// What was not looked at may hold the first NaN.
+TEST(OverflowCheck, NamesTheRanksThatWereNotSearched) {
+  const TemporaryDirectory scratch;
+  const Json sound = recorded_tensor(1, 1, 1, 2);
+  Json nan = sound;
+  nan["Max"] = "NaN";
+  Json bare = sound;
+  for (const char* statistic : {"Max", "Min", "Mean", "Norm"}) bare.erase(statistic);
+  const auto run = [&](const Json& first, const Json& second) {
+    for (const auto& [rank, output] : {std::pair("rank0", &first), {"rank3", &second}}) {
+      fs::create_directories(scratch.path() / rank);
+      const Json data{{"Torch.exp.0.forward", recorded_call({*output == bare ? bare : sound}, {*output})}};
+      std::ofstream(scratch.path() / rank / "dump.json")
+          << Json{{"task", "statistics"}, {"framework", "pytorch"}, {"data", data}};
+    }
+    return run_tool("overflow_check", {"-i", scratch.path(), "-o", scratch.path() / "out"}, scratch.path());
+  };
+  EXPECT_THAT(run(sound, sound).out, HasSubstr("Cannot find any anomaly node, no need"));
+  const Finished partly = run(sound, bare);
+  EXPECT_EQ(partly.exit_code, 1);
+  EXPECT_EQ(partly.out,
+            "Cannot find any anomaly node in the ranks that could be searched.\n"
+            "Not searched, for want of statistics: rank 3.\n");
+  const Finished found = run(nan, bare);
+  EXPECT_EQ(found.exit_code, 0) << found.err;
+  EXPECT_THAT(found.out, HasSubstr("First NaN or infinity: rank 0"));
+  EXPECT_TRUE(found.out.ends_with("\nNot searched, for want of statistics: rank 3.\n")) << found.out;
+}
+
 TEST(OverflowCheck, RefusesFoldersWithoutCalls) {
   const TemporaryDirectory scratch;
   EXPECT_EQ(run_tool("overflow_check", {"-i", scratch.path().string()}, scratch.path()).exit_code, 2);
@@ -342,8 +371,9 @@ TEST(OverflowCheck, SaysWhatItCouldNotLookAt) {
   };
   for (const Json& blank : {empty, Json("text")}) {
     const Finished some = check(sound, blank);
-    EXPECT_EQ(some.exit_code, 0) << some.err;
+    EXPECT_EQ(some.exit_code, 1) << some.err;
     EXPECT_THAT(some.err, HasSubstr("rank 1: nothing could be looked at"));
+    EXPECT_THAT(some.out, HasSubstr("Not searched, for want of statistics: rank 1.\n"));
     const Finished none = check(blank, blank);
     EXPECT_EQ(none.exit_code, 1) << none.err;
     EXPECT_THAT(none.out, HasSubstr("Nothing could be looked at"));

@@ -87,6 +87,13 @@ bool has_numbers(const RankDump& rank, const std::function<void(const std::strin
   return seen > 0;
 }
 
+// "rank 1, rank 3"
+std::string ranks_text(const std::vector<std::uint64_t>& numbers) {
+  std::string text;
+  for (const std::uint64_t number : numbers) text += (text.empty() ? "rank " : ", rank ") + std::to_string(number);
+  return text;
+}
+
 // So many calls are named that are as early as each other, and so many of the ranks that one of them lacks.
 constexpr std::size_t most_named_calls = 4;
 constexpr std::size_t most_named_ranks = 8;
@@ -118,18 +125,27 @@ int check(const Options& options, std::ostream& out, const std::function<void(co
   const std::vector<RankDump> ranks = read_ranks(dump_folders(options.input_path));
   std::vector<std::pair<std::uint64_t, const recordings::Recording*>> recordings;
   bool any = false;
-  bool any_number = false;
+  std::vector<std::uint64_t> not_searched;
   for (const RankDump& rank : ranks) {
-    any_number = has_numbers(rank, warn) || any_number;
+    if (!has_numbers(rank, warn)) not_searched.push_back(rank.number);
     any = any || !rank.recording.calls.empty();
     recordings.emplace_back(rank.number, &rank.recording);
   }
   if (!any) throw UserError("No APIs found in the dump.json files of " + options.input_path + ".");
-  if (!any_number) {
+  if (not_searched.size() == ranks.size()) {
     out << "Nothing could be looked at: no tensor has statistics.\n";
     return exit_fail_on;
   }
   const std::vector<Anomaly> anomalies = find_anomalies(recordings);
+  const auto tell_of_the_others = [&] {
+    if (!not_searched.empty()) out << "Not searched, for want of statistics: " << ranks_text(not_searched) << ".\n";
+  };
+  if (anomalies.empty() && !not_searched.empty()) {
+    // Nobody knows whether there is one.
+    out << "Cannot find any anomaly node in the ranks that could be searched.\n";
+    tell_of_the_others();
+    return exit_fail_on;
+  }
   if (anomalies.empty()) {
     out << "Cannot find any anomaly node, no need to generate analyze file.\n";
     return exit_completed;
@@ -152,6 +168,7 @@ int check(const Options& options, std::ostream& out, const std::function<void(co
       << '\n';
   if (anomalies.size() > 1) out << "Calls as early as that: " << anomalies.size() - 1 << " more, in the file.\n";
   out << "The analyze result is saved in: " << path << '\n';
+  tell_of_the_others();
   return exit_completed;
 }
 

@@ -25,7 +25,7 @@ CommandDescription description() {
   command.groups = {{"Options", paths}};
   command.exit_meanings = {
       {exit_completed, "searched, whatever was found"},
-      {exit_fail_on, "nothing could be looked at: no tensor has statistics"},
+      {exit_fail_on, "nothing was found, and some rank could not be looked at: no tensor of it has statistics"},
       {exit_usage, "wrong usage, input that cannot be used, or a result that cannot be written"},
       {exit_internal, "internal error"},
   };
