@@ -317,14 +317,14 @@ class StandardJudge {
   void by_dual_1000() {
     const std::optional<double> value = values_.needed(Metric::dual_1000);
     if (!value) return;
-    const bool passes = *value > dual_1000_limit || (rules_.compat_msprobe && *value == dual_1000_limit);
+    const bool passes = *value >= dual_1000_limit;
     result_[Output::dual_1000] = npu_.dual_1000;
     result_[Output::dual_1000_status] = passes ? "pass" : "error";
     result_.status = passes ? Status::pass : Status::error;
     if (passes) return;
     fail_rate(Metric::dual_1000, 1 - *value);
-    result_.worst = std::string(metric_title(Metric::dual_1000, true)) + " " + short_number(*value) +
-                    (rules_.compat_msprobe ? " (at least " : " (must be above ") + short_number(dual_1000_limit) + ")";
+    result_.worst = std::string(metric_title(Metric::dual_1000, true)) + " " + short_number(*value) + " (at least " +
+                    short_number(dual_1000_limit) + ")";
     add_error("双千指标不达标", "Dual-1000 is below its limit");
   }
 
