@@ -146,9 +146,9 @@ bool PendingFile::create_locked() {
     descriptor_.reset(
         openat(folder_.descriptor(), temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (!descriptor_) return false;
-    lock(descriptor_.get());
-    // Before the lock was there, another may have taken the file for one that was left.
-    if (is_at(folder_, temporary, descriptor_.get())) return true;
+    // Before the lock is there, another may take the file for one that was left. Where there are no locks nobody does.
+    const bool is_ours = lock(descriptor_.get()) || errno != EWOULDBLOCK;
+    if (is_ours && is_at(folder_, temporary, descriptor_.get())) return true;
     descriptor_.reset();
     errno = EEXIST;
     return false;

@@ -10,6 +10,7 @@
 #include "journal/reader.h"
 #include "kernels/io/files/csv.h"
 #include "tests/support/msrun_process.h"
+#include "tests/support/sanitized.h"
 #include "tests/tools/browser.h"
 #include "tests/tools/diff/run_journal_file.h"
 #include "tests/tools/diff/transitions.h"
@@ -191,6 +192,24 @@ TEST_F(RunDiff, FilesOfThePythonToolAreCompared) {
   EXPECT_EQ(change_of(found, "Torch.mul.0"), "new");
   EXPECT_EQ(change_of(found, "Torch.sub.0"), "fixed");
   EXPECT_EQ(change_of(found, "Torch.exp.0"), "changed status");
+}
+
+// Where there are no files without a name, a file has a temporary one, which is none of the user's.
+TEST_F(RunDiff, OnOldFileSystemsNoFileOfTheUserIsReplaced) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer must be the first library that is loaded";
+  write("a", {passed("Torch.add.0")});
+  write("b", {passed("Torch.add.0")});
+  write_file(scratch_ / "d.csv.tmp", "of the user");
+  write_file(scratch_ / ".d.csv.msrun.tmp", "left by one that was killed");
+  const Finished run = Process({scratch_ / "a", scratch_ / "b", "--csv", scratch_ / "d.csv"}, scratch_.path(),
+                               {std::string("LD_PRELOAD=") + HOSTILE_FILES,
+                                "MSRUN_HOSTILE_DIR=" + scratch_.path().string(), "MSRUN_HOSTILE_OLD=1"},
+                               "run_diff")
+                           .wait();
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(read_file(scratch_ / "d.csv.tmp"), "of the user");
+  EXPECT_TRUE(fs::exists(scratch_ / "d.csv"));
+  for (const std::string& name : scratch_.names()) EXPECT_FALSE(name.starts_with(".d.csv")) << name;
 }
 
 // A writer that was killed has left a part of the last row, which may end anywhere.
