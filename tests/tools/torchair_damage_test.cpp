@@ -8,6 +8,7 @@
 #include "tests/support/without_privileges.h"
 #include "tests/tools/torchair_compare_support.h"
 #include "tools/torchair_compare/compare.h"
+#include "tools/torchair_compare/dump_file.h"
 
 namespace msrun::testing {
 namespace {
@@ -74,6 +75,21 @@ TEST(TorchairCompare, DumpsThatCannotBeReadAreNotCompared) {
     EXPECT_THAT(result.finished.err, HasSubstr("more files that cannot be read"));
     EXPECT_GT(count_of_result(result.report, "FAIL"), 50U);
   }
+}
+
+// Files are read block by block.
+TEST(TorchairCompare, FilesMayBeOfAnySize) {
+  const TemporaryDirectory scratch;
+  const std::string path = scratch / "large.npy";
+  // Zeros that take no room on the disk.
+  constexpr std::uint64_t elements = (std::uint64_t{10} << 30) / 4 + 1;
+  std::string head = npy_file({1}).substr(0, 128);
+  const std::string shape = "(" + std::to_string(elements) + ",)";
+  head.replace(head.find("(1,), }"), shape.size() + 3, shape + ", }");
+  write_file(path, head);
+  fs::resize_file(path, 128 + elements * 4);
+  const torchair::FxOpenFile open = torchair::open_fx_file({path, false, 0});
+  EXPECT_EQ(open.tensor.stored.count, static_cast<std::int64_t>(elements));
 }
 
 // What lies in it may be what is wrong.
