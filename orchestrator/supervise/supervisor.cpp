@@ -183,6 +183,7 @@ void Supervisor::on_runner_end(Runner& runner) {
   if (!wait_status) return;
   loop_.forget(runner.process.end_descriptor());
   drain(runner);
+  results_.commit();  // what it has finished is told before its end is
   const bool stopped = stopping();
   // An exit code of 0 is a death as well, of a call that made its process exit, if not all was done.
   const bool died = *wait_status != 0 || !nothing_left_for(runner);

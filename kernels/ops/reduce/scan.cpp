@@ -424,12 +424,14 @@ TRAITS("cumprod", .autocast = AutocastPolicy::float32, .complex = true, .half_su
 OP("cummax(Tensor input, int dim)",
    [](const Bound& args) -> Value { return running_extremum(Extremum::maximum, args); });
 NAMES("cummax", "Torch: cummax; Tensor: cummax; Aten: cummax; Mint: cummax");
-TRAITS("cummax", .ties = {.indices = IndexOutput::of_values, .running = true}, .ranks = true, .half_sums = HalfSums::gradients);
+TRAITS("cummax", .ties = {.indices = IndexOutput::of_values, .running = true}, .ranks = true,
+       .half_sums = HalfSums::gradients);
 
 OP("cummin(Tensor input, int dim)",
    [](const Bound& args) -> Value { return running_extremum(Extremum::minimum, args); });
 NAMES("cummin", "Torch: cummin; Tensor: cummin; Aten: cummin; Mint: cummin");
-TRAITS("cummin", .ties = {.indices = IndexOutput::of_values, .running = true}, .ranks = true, .half_sums = HalfSums::gradients);
+TRAITS("cummin", .ties = {.indices = IndexOutput::of_values, .running = true}, .ranks = true,
+       .half_sums = HalfSums::gradients);
 
 OP("logcumsumexp(Tensor input, int dim)",
    [](const Bound& args) -> Value { return logcumsumexp(args.var("input"), args.integer("dim")); });
