@@ -23,7 +23,8 @@ constexpr auto exceptions = std::to_array<OperatorNameException>({
     {"orchestrator/session/host_slowness.cpp", "add matmul", "the calls by which a host's speed is measured"},
     {"orchestrator/session/run_identity.cpp", "all", "which part of a run is checked"},
     {"runner/device/python/msrun_torch_worker/forms.py",
-     "__eq__ __ne__ __setitem__ _fused_adamw_ contiguous gru is_contiguous lstm rnn_relu rnn_tanh tensor_split",
+     "__eq__ __ne__ __setitem__ _fused_adamw_ cond contiguous eig gru is_contiguous lstm lstsq matrix_rank norm qr "
+     "rnn_relu rnn_tanh solve svd tensor_split",
      "what torch wants called otherwise than it was recorded"},
     {"runner/device/python/msrun_torch_worker/names.py", "__imatmul__ __matmul__",
      "a method that Python writes by another one where a class lacks it"},
