@@ -21,6 +21,8 @@ struct DrawnCall {
   Value* made(std::size_t place, std::string_view name) { return argument_at(args, kwargs, place, name); }
   // The argument as a tensor; null for anything else.
   const Tensor* tensor(std::size_t place, std::string_view name);
+  // The same of a tensor that is_drawn; null for any other.
+  const Tensor* drawn(std::size_t place, std::string_view name);
 };
 
 // Whether a recorded value is a tensor of which the dump has no data.

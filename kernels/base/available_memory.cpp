@@ -143,4 +143,9 @@ std::uint64_t available_memory(const fs::path& root) {
   return std::min(host, left_by_groups(root));
 }
 
+std::uint64_t memory_share(double share) {
+  constexpr std::uint64_t least = std::uint64_t{64} << 20;
+  return std::max(least, static_cast<std::uint64_t>(static_cast<double>(available_memory()) * share));
+}
+
 }  // namespace msrun

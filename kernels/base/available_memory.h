@@ -12,4 +12,10 @@ namespace msrun {
 // cannot be read sets no limit. 4 GiB if the host does not tell.
 std::uint64_t available_memory(const std::filesystem::path& root = "/");
 
+inline constexpr double usual_share_of_memory = 0.8;
+
+// That share of the available memory, 0 < share <= 1, and at least 64 MiB: a group may be full for the moment, and most
+// work takes less than this.
+std::uint64_t memory_share(double share);
+
 }  // namespace msrun

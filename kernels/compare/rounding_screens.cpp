@@ -109,49 +109,54 @@ using RealFor = std::conditional_t<std::is_same_v<typename Bench::Element, float
 template <class Real>
 using CountFor = std::conditional_t<std::is_same_v<Real, float>, std::int32_t, std::int64_t>;
 
+struct Within {
+  bool all = true;            // every element is within the bound
+  std::int64_t half_off = 0;  // elements that are off by more than half of their size, if all are within
+};
+
 // Whether every element is the nearest number to a value within slope times its benchmark, plus offset, of that.
-// half_off counts the elements that are off by more than half of their size.
-bool all_within(const Tensor& bench, const Tensor& device, double slope, double offset, std::int64_t& half_off) {
+Within within_bound(const Tensor& bench, const Tensor& device, double slope, double offset) {
+  Within within;
   const DType dtype = coarser(bench, device);
-  return in_blocks(
-      bench, device,
-      [&, dtype, slope, offset]<class Bench, class Device>(const Bench b, const Device d, std::int64_t size) {
-        using Real = RealFor<Bench, Device>;
-        const auto half_unit = static_cast<Real>(epsilon(dtype) / 2);
-        const auto normal = static_cast<Real>(smallest_normal(dtype));
-        const auto factor = static_cast<Real>(slope);
-        const auto besides = static_cast<Real>(offset);
-        // No finite number is within rounding of an infinity.
-        constexpr Real largest = std::numeric_limits<Real>::max();
-        CountFor<Real> beyond = 0;
-        CountFor<Real> off = 0;
-        for (std::int64_t k = 0; k < size; ++k) {
-          const Real exact = b.template get<Real>(k);
-          const Real magnitude = std::min(std::abs(exact), largest);
-          const Real allowed = half_unit * binade(std::max(magnitude, normal)) + factor * magnitude + besides;
-          const Real error = std::abs(d.template get<Real>(k) - exact);
-          // False for NaN.
-          beyond += error <= allowed ? 0 : 1;
-          off += error > magnitude / 2 ? 1 : 0;
-        }
-        half_off += off;
-        return beyond == 0;
-      });
+  within.all =
+      in_blocks(bench, device,
+                [&, dtype, slope, offset]<class Bench, class Device>(const Bench b, const Device d, std::int64_t size) {
+                  using Real = RealFor<Bench, Device>;
+                  const auto half_unit = static_cast<Real>(epsilon(dtype) / 2);
+                  const auto normal = static_cast<Real>(smallest_normal(dtype));
+                  const auto factor = static_cast<Real>(slope);
+                  const auto besides = static_cast<Real>(offset);
+                  // No finite number is within rounding of an infinity.
+                  constexpr Real largest = std::numeric_limits<Real>::max();
+                  CountFor<Real> beyond = 0;
+                  CountFor<Real> off = 0;
+                  for (std::int64_t k = 0; k < size; ++k) {
+                    const Real exact = b.template get<Real>(k);
+                    const Real magnitude = std::min(std::abs(exact), largest);
+                    const Real allowed = half_unit * binade(std::max(magnitude, normal)) + factor * magnitude + besides;
+                    const Real error = std::abs(d.template get<Real>(k) - exact);
+                    // False for NaN.
+                    beyond += error <= allowed ? 0 : 1;
+                    off += error > magnitude / 2 ? 1 : 0;
+                  }
+                  within.half_off += off;
+                  return beyond == 0;
+                });
+  return within;
 }
 
 }  // namespace
 
 bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t longest) {
-  std::int64_t half_off = 0;
-  return all_within(bench, device, sum_factor(accumulator_roundoff(coarser(bench, device)), longest), 0, half_off);
+  return within_bound(bench, device, sum_factor(accumulator_roundoff(coarser(bench, device)), longest), 0).all;
 }
 
 bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest) {
   const TypicalMagnitude typical(rounding::sampled(bench.contiguous()));
   const double factor = sum_factor(accumulator_roundoff(coarser(bench, device)), longest);
-  std::int64_t half_off = 0;
-  return typical.is_one_kind() && all_within(bench, device, factor, factor * typical.of_all(), half_off) &&
-         (half_off < fewest_of_a_slice || lost_slices(bench, device).empty());
+  if (!typical.is_one_kind()) return false;
+  const Within within = within_bound(bench, device, factor, factor * typical.of_all());
+  return within.all && (within.half_off < fewest_of_a_slice || lost_slices(bench, device).empty());
 }
 
 bool surely_equal(const Tensor& bench, const Tensor& device) {

@@ -57,13 +57,9 @@ bool lies_in(const std::filesystem::path& path, const std::filesystem::path& fol
 // memory of the call was planned for; where it says nothing, that memory alone is the limit.
 void refuse_repeated(const TensorSpec& spec, const std::string& file, const std::string& path, const Tensor& tensor) {
   if (spec.dtype.empty() || static_cast<double>(tensor.numel()) <= recorded_elements(spec)) return;
-  std::error_code error;
-  const std::uintmax_t stored = std::filesystem::file_size(path, error);
-  if (error || static_cast<double>(tensor.numel()) * static_cast<double>(size_of(tensor.dtype())) <=
-                   static_cast<double>(stored)) {
-    return;
-  }
-  throw SkipError("The file " + file + " of " + std::to_string(stored) + " bytes describes a tensor " +
+  const std::optional<std::uint64_t> stored = bytes_if_repeated(path, tensor);
+  if (!stored) return;
+  throw SkipError("The file " + file + " of " + std::to_string(*stored) + " bytes describes a tensor " +
                   tuple_text(tensor.shape()) + " that repeats its elements, the dump says " + tuple_text(spec.shape) +
                   ".");
 }

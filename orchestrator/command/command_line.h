@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/base/available_memory.h"
 #include "kernels/base/command_line/arguments.h"
 #include "kernels/base/error.h"
 #include "kernels/compare/compare.h"
@@ -35,7 +36,7 @@ enum class FailOn : std::uint8_t { never, error, warning, suspicious, skip, unst
 // start.
 struct MemoryLimit {
   std::uint64_t bytes = 0;
-  double share = 0.8;  // of the free memory, 0 < share <= 1; used if bytes is 0
+  double share = usual_share_of_memory;  // of the free memory, 0 < share <= 1; used if bytes is 0
 };
 
 inline constexpr int max_threads = 64;

@@ -79,8 +79,7 @@ std::string differences(const PartJournal& there, const PartJournal& here) {
     const Json then = value_of(print_of(there), key.c_str());
     const Json now = value_of(print_of(here), key.c_str());
     if (then == now || (!same_backend && (then.is_null() || now.is_null()))) continue;
-    // Earlier versions did not note these.
-    if (key == "quantization_apis" && (then.is_null() || now.is_null())) continue;
+    if (key == quantization_key && (then.is_null() || now.is_null())) continue;
     add(key == "dump" ? "the recording, or what --only, --except, -f and -config leave of it"
                       : sanitised(key) + " (" + sanitised(then.dump()) + " there, " + sanitised(now.dump()) + " here)");
   }

@@ -9,10 +9,7 @@
 namespace msrun {
 
 std::uint64_t memory_budget(const MemoryLimit& limit) {
-  if (limit.bytes > 0) return limit.bytes;
-  // A group may be full for the moment; most calls take less than this.
-  constexpr std::uint64_t least = std::uint64_t{64} << 20;
-  return std::max(least, static_cast<std::uint64_t>(static_cast<double>(available_memory()) * limit.share));
+  return limit.bytes > 0 ? limit.bytes : memory_share(limit.share);
 }
 
 std::vector<std::size_t> spread_threads(const Options& options) {

@@ -25,6 +25,7 @@
 #include "orchestrator/session/input.h"
 #include "orchestrator/session/limits.h"
 #include "orchestrator/view/rank_table.h"
+#include "runner/results/run_header.h"
 
 namespace msrun {
 namespace {
@@ -76,8 +77,6 @@ json recordings(const Plan& plan) {
   }
   return list;
 }
-
-constexpr const char* quantization_key = "quantization_apis";
 
 // A list of names whose order and repetitions mean nothing.
 json quantization_names(std::vector<std::string> names) {

@@ -215,7 +215,7 @@ class Check {
   bool is_settled_by_sample(const Operator& op, const MaterialisedCall& call, const DeviceResult& device) {
     if (!options_.sampled_work) return false;
     // What is odd about dtypes is found beside the whole benchmark.
-    if (knows_dtypes(call, has_float8_input(call)) && !has_plain_dtypes(call, device)) return false;
+    if (knows_dtypes(call) && !has_plain_dtypes(call, device)) return false;
     std::optional<SampledResult> sampled;
     {
       const Stopwatch watch(result_.times.benchmark);
@@ -239,8 +239,9 @@ class Check {
   }
 
   // Whether the dtypes of results are judged. A recording has what the device has that was recorded.
-  bool knows_dtypes(const MaterialisedCall& call, bool float8) const {
-    return options_.dialect->knows_result_dtypes() && !call.recorded && !float8 && !options_.compare.compat_msprobe;
+  bool knows_dtypes(const MaterialisedCall& call) const {
+    return options_.dialect->knows_result_dtypes() && !call.recorded && !options_.compare.compat_msprobe &&
+           !has_float8_input(call);
   }
 
   DeviceResult run_device(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output) {
@@ -295,7 +296,8 @@ class Check {
     explain(explainer, forward, bench.output_sums, [&](const Evaluation& evaluation) {
       return leaves({compared_output(choice.applied(evaluation), *traits_)});
     });
-    if (knows_dtypes(call, float8)) judge_output_dtypes(op, call, forward);
+    const bool judges_dtypes = knows_dtypes(call);
+    if (judges_dtypes) judge_output_dtypes(op, call, forward);
     result_.forward = forward.status;
     result_.mistrust = mistrust_in(forward);
     bool forward_by_chance = forward.is_chance();
@@ -308,11 +310,9 @@ class Check {
                            const Explainer::Select& select) { explain(of, comparison, sums, select); });
     result_.backward = gradients.status;
     result_.backward_rows = std::move(gradients.rows);
-    if (knows_dtypes(call, float8))
-      judge_gradient_dtypes(call, *options_.dialect, device.gradients, result_.backward_rows);
+    if (judges_dtypes) judge_gradient_dtypes(call, *options_.dialect, device.gradients, result_.backward_rows);
     if (traits_->random_zeros && !options_.compare.compat_msprobe) {
-      const auto [output_is_sound, gradients_are_sound] =
-          judge_dropout(op, call, benchmark, device, knows_dtypes(call, float8));
+      const auto [output_is_sound, gradients_are_sound] = judge_dropout(op, call, benchmark, device, judges_dtypes);
       forward_by_chance = forward_by_chance || output_is_sound;
       gradients.shares_by_chance = gradients.shares_by_chance || gradients_are_sound;
     }

@@ -16,6 +16,9 @@ using RunHeader = nlohmann::ordered_json;
 // More than any plan has; what claims more is damaged or forged.
 inline constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
 
+// In the fingerprint: the APIs whose integer outputs may differ by one. Earlier versions did not note them.
+inline constexpr const char* quantization_key = "quantization_apis";
+
 // The text of that key; empty if the object has none.
 std::string text_in(const RunHeader& object, const char* key);
 

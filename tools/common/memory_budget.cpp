@@ -1,21 +1,10 @@
 #include "tools/common/memory_budget.h"
 
-#include <algorithm>
-
 #include "kernels/base/available_memory.h"
 
 namespace msrun {
-namespace {
 
-std::uint64_t usual_budget() {
-  constexpr std::uint64_t least = std::uint64_t{64} << 20;
-  constexpr double share = 0.8;
-  return std::max(least, static_cast<std::uint64_t>(static_cast<double>(available_memory()) * share));
-}
-
-}  // namespace
-
-MemoryBudget::MemoryBudget() : MemoryBudget(usual_budget()) {}
+MemoryBudget::MemoryBudget() : MemoryBudget(memory_share(usual_share_of_memory)) {}
 
 MemoryBudget::Share MemoryBudget::take(std::uint64_t bytes) {
   std::unique_lock lock(mutex_);

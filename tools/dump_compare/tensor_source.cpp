@@ -9,6 +9,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/saturated.h"
 #include "kernels/io/numpy/npy_header.h"
+#include "kernels/io/stored/tensor_file.h"
 #include "kernels/io/torch/pt_file.h"
 
 namespace msrun::dump_compare {
@@ -19,11 +20,9 @@ constexpr std::uint64_t most_memory = std::uint64_t{1} << 60;
 
 void refuse_repeated(const TensorFile& file, const Tensor& tensor) {
   if (file.recorded_elements < 0 || tensor.numel() <= file.recorded_elements) return;
-  std::error_code error;
-  const std::uintmax_t stored = std::filesystem::file_size(file.path, error);
-  const double described = static_cast<double>(tensor.numel()) * static_cast<double>(size_of(tensor.dtype()));
-  if (error || described <= static_cast<double>(stored)) return;
-  throw SkipError("The file " + file.path + " of " + std::to_string(stored) + " bytes describes " +
+  const std::optional<std::uint64_t> stored = bytes_if_repeated(file.path, tensor);
+  if (!stored) return;
+  throw SkipError("The file " + file.path + " of " + std::to_string(*stored) + " bytes describes " +
                   std::to_string(tensor.numel()) + " elements by repeating its own, the dump says " +
                   std::to_string(file.recorded_elements) + ".");
 }

@@ -249,9 +249,8 @@ bool ranks_bags(const List& args, const Dict& kwargs) {
 // Bags follow each other, and the first begins where the indices do.
 void fit_offsets(DrawnCall& call) {
   sort_drawn(call, 2, "offsets");
-  const Value* recorded = call.recorded(2, "offsets");
-  const Tensor* offsets = call.tensor(2, "offsets");
-  if (recorded == nullptr || !is_drawn(*recorded) || offsets == nullptr || offsets->numel() == 0) return;
+  const Tensor* offsets = call.drawn(2, "offsets");
+  if (offsets == nullptr || offsets->numel() == 0) return;
   Tensor fitted = offsets->to(DType::int64).clone();
   *fitted.mutable_data<std::int64_t>() = 0;
   *call.made(2, "offsets") = fitted.to(offsets->dtype());

@@ -160,11 +160,10 @@ void fit_to_result(DrawnCall& call, NoneInIndex none) {
 }  // namespace
 
 void fit_mask_to_source(DrawnCall& call) {
-  const Value* recorded = call.recorded(1, "mask");
   const Tensor* x = call.tensor(0, "input");
-  const Tensor* mask = call.tensor(1, "mask");
+  const Tensor* mask = call.drawn(1, "mask");
   const Tensor* source = call.tensor(2, "source");
-  if (x == nullptr || mask == nullptr || source == nullptr || recorded == nullptr || !is_drawn(*recorded)) return;
+  if (x == nullptr || mask == nullptr || source == nullptr) return;
   if (mask->dtype() != DType::boolean || mask->numel() == 0) return;
   const std::int64_t places = element_count(broadcast_shapes(x->shape(), mask->shape()));
   // A source that has an element for every place says nothing of how many are used.

@@ -148,10 +148,8 @@ void fit_sorted_sequence(DrawnCall& call) {
 }  // namespace
 
 void sort_drawn(DrawnCall& call, std::size_t place, std::string_view name) {
-  const Value* recorded = call.recorded(place, name);
-  const Tensor* sequence = call.tensor(place, name);
-  if (recorded == nullptr || !is_drawn(*recorded) || sequence == nullptr) return;
-  if (sequence->rank() == 0 || is_complex(sequence->dtype())) return;
+  const Tensor* sequence = call.drawn(place, name);
+  if (sequence == nullptr || sequence->rank() == 0 || is_complex(sequence->dtype())) return;
   *call.made(place, name) = gather_elements(*sequence, -1, sort_index(*sequence, -1, false));
 }
 

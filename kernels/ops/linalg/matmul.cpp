@@ -185,8 +185,7 @@ double product_work(const TensorSpec* a, const TensorSpec* b) {
 
 double product_work(const List& args) { return product_work(recorded_tensor(args, 0), recorded_tensor(args, 1)); }
 
-// With a summand in front.
-// The factors are the last tensors, whatever numbers are among the arguments.
+// With a summand in front. The factors are the last tensors, whatever numbers are among the arguments.
 double added_product_work(const List& args) {
   std::vector<const TensorSpec*> tensors;
   for (const Value& arg : args) {
@@ -354,13 +353,16 @@ OP("outer(Tensor input, Tensor vec2)",
 NAMES("outer", "Torch: outer ger; Tensor: outer ger; Mint: outer");
 TRAITS("outer", .complex = true, .recorded_gradients = RecordedGradients::of_last_step);
 
-OP("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)", added_matrices);
-// The orders of early versions, which torch still takes: the factors before what they multiply, of functions and of
-// methods.
-OP("addmm(Scalar beta, Tensor input, Scalar alpha, Tensor mat1, Tensor mat2)", added_matrices);
-OP("addmm(Scalar beta, Tensor input, Tensor mat1, Tensor mat2, *, Scalar alpha=1)", added_matrices);
-OP("addmm(Tensor input, Scalar beta, Scalar alpha, Tensor mat1, Tensor mat2)", added_matrices);
-OP("addmm(Tensor input, Scalar beta, Tensor mat1, Tensor mat2, *, Scalar alpha=1)", added_matrices);
+// A product that is added to the input. The orders of early versions, which torch still takes, have the factors before
+// what they multiply: of functions the first two, of methods, whose input is in front, the others.
+#define ADDED_PRODUCT(name, first, second, function)                                                          \
+  OP(name "(Tensor input, Tensor " first ", Tensor " second ", *, Scalar beta=1, Scalar alpha=1)", function); \
+  OP(name "(Scalar beta, Tensor input, Scalar alpha, Tensor " first ", Tensor " second ")", function);        \
+  OP(name "(Scalar beta, Tensor input, Tensor " first ", Tensor " second ", *, Scalar alpha=1)", function);   \
+  OP(name "(Tensor input, Scalar beta, Scalar alpha, Tensor " first ", Tensor " second ")", function);        \
+  OP(name "(Tensor input, Scalar beta, Tensor " first ", Tensor " second ", *, Scalar alpha=1)", function)
+
+ADDED_PRODUCT("addmm", "mat1", "mat2", added_matrices);
 NAMES("addmm", "Torch: addmm; Tensor: addmm addmm_; Aten: addmm addmm_");
 TRAITS("addmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
 PRODUCT_AXES("addmm", [](const GivenArguments& given) { return axes_of_product(given, "mat1", "mat2", "input"); });
@@ -372,37 +374,21 @@ NAMES("saddmm", "Torch: saddmm");
 TRAITS("saddmm", .complex = true);
 PRODUCT_AXES("saddmm", [](const GivenArguments& given) { return axes_of_product(given, "mat1", "mat2", "input"); });
 
-OP("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)", added_vector);
-OP("addmv(Scalar beta, Tensor input, Scalar alpha, Tensor mat, Tensor vec)", added_vector);
-OP("addmv(Scalar beta, Tensor input, Tensor mat, Tensor vec, *, Scalar alpha=1)", added_vector);
-OP("addmv(Tensor input, Scalar beta, Scalar alpha, Tensor mat, Tensor vec)", added_vector);
-OP("addmv(Tensor input, Scalar beta, Tensor mat, Tensor vec, *, Scalar alpha=1)", added_vector);
+ADDED_PRODUCT("addmv", "mat", "vec", added_vector);
 NAMES("addmv", "Torch: addmv addmv_; Tensor: addmv addmv_; Aten: addmv addmv_");
 TRAITS("addmv", .autocast = AutocastPolicy::lower, .complex = true);
 
-OP("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", added_batches);
-OP("baddbmm(Scalar beta, Tensor input, Scalar alpha, Tensor batch1, Tensor batch2)", added_batches);
-OP("baddbmm(Scalar beta, Tensor input, Tensor batch1, Tensor batch2, *, Scalar alpha=1)", added_batches);
-OP("baddbmm(Tensor input, Scalar beta, Scalar alpha, Tensor batch1, Tensor batch2)", added_batches);
-OP("baddbmm(Tensor input, Scalar beta, Tensor batch1, Tensor batch2, *, Scalar alpha=1)", added_batches);
+ADDED_PRODUCT("baddbmm", "batch1", "batch2", added_batches);
 NAMES("baddbmm", "Torch: baddbmm; Tensor: baddbmm baddbmm_; Aten: baddbmm baddbmm_; Mint: baddbmm baddbmm_ex");
 TRAITS("baddbmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
 PRODUCT_AXES("baddbmm",
              [](const GivenArguments& given) { return axes_of_product(given, "batch1", "batch2", "input"); });
 
-OP("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", added_outer);
-OP("addr(Scalar beta, Tensor input, Scalar alpha, Tensor vec1, Tensor vec2)", added_outer);
-OP("addr(Scalar beta, Tensor input, Tensor vec1, Tensor vec2, *, Scalar alpha=1)", added_outer);
-OP("addr(Tensor input, Scalar beta, Scalar alpha, Tensor vec1, Tensor vec2)", added_outer);
-OP("addr(Tensor input, Scalar beta, Tensor vec1, Tensor vec2, *, Scalar alpha=1)", added_outer);
+ADDED_PRODUCT("addr", "vec1", "vec2", added_outer);
 NAMES("addr", "Torch: addr; Tensor: addr addr_; Aten: addr");
 TRAITS("addr", .autocast = AutocastPolicy::lower, .complex = true);
 
-OP("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", summed_batches);
-OP("addbmm(Scalar beta, Tensor input, Scalar alpha, Tensor batch1, Tensor batch2)", summed_batches);
-OP("addbmm(Scalar beta, Tensor input, Tensor batch1, Tensor batch2, *, Scalar alpha=1)", summed_batches);
-OP("addbmm(Tensor input, Scalar beta, Scalar alpha, Tensor batch1, Tensor batch2)", summed_batches);
-OP("addbmm(Tensor input, Scalar beta, Tensor batch1, Tensor batch2, *, Scalar alpha=1)", summed_batches);
+ADDED_PRODUCT("addbmm", "batch1", "batch2", summed_batches);
 NAMES("addbmm", "Torch: addbmm; Tensor: addbmm addbmm_; Aten: addbmm addbmm_");
 TRAITS("addbmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
 

@@ -268,17 +268,16 @@ void adapt_class_indices(List& args, Dict& kwargs) {
 // Random class indices lie between their recorded extrema, of which one is ignore_index where some were ignored. What
 // lies between that and the classes becomes a class, and every fourth one is ignored: the first, where they are few.
 void fit_class_indices(DrawnCall& call) {
-  const Value* recorded = call.recorded(1, "target");
   const Tensor* x = call.tensor(0, "input");
-  const Tensor* target = call.tensor(1, "target");
-  if (recorded == nullptr || !is_drawn(*recorded) || x == nullptr || x->rank() == 0 || target == nullptr) return;
+  const Tensor* target = call.drawn(1, "target");
+  if (x == nullptr || x->rank() == 0 || target == nullptr) return;
   const std::int64_t classes = x->rank() == 1 ? x->size(0) : x->size(1);
   if (!is_integer(target->dtype()) || classes == 0) return;
   const Value* given = call.made(4, "ignore_index");
   const auto* number = given == nullptr ? nullptr : given->get<std::int64_t>();
   const std::int64_t ignored = number == nullptr ? -100 : *number;
   const bool is_class = ignored >= 0 && ignored < classes;
-  const TensorSpec& spec = *recorded_tensor(*recorded);
+  const TensorSpec& spec = *recorded_tensor(*call.recorded(1, "target"));
   const auto is_ignored = [&](const std::optional<double>& extremum) {
     return extremum && *extremum == static_cast<double>(ignored);
   };

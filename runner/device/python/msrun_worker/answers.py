@@ -47,8 +47,11 @@ class Failures:
         self._unsupported = re.compile(unsupported, re.I)
         self._aside = re.compile(aside, re.I)
 
+    def _of_the_call(self, text):
+        return self._aside.split(text, 1)[0].rstrip()
+
     def status_of(self, error):
-        text = self._aside.split(str(error), 1)[0]
+        text = self._of_the_call(str(error))
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" \
                 or self._out_of_memory.search(text):
             return OOM
@@ -61,7 +64,7 @@ class Failures:
         return UNSUPPORTED if self._unsupported.search(text) else FAILED
 
     def text_of(self, error):
-        text = self._aside.split(_first_line(str(error)), 1)[0].rstrip()
+        text = self._of_the_call(_first_line(str(error)))
         if isinstance(error, (Unresolved, Unsupported)):
             return text
         return "%s: %s" % (type(error).__name__, text) if text else type(error).__name__
