@@ -2,6 +2,7 @@
 """Weakens the judge at one place after the other and shows that a test fails each time (README.md).
 
   mutate.py sources         the files that have mutants, and those that include them, for CMake
+  mutate.py check           whether every mutant finds its text once
   mutate.py generate OUT    mutated copies of these files; run.py runs the tests against them
 """
 
@@ -109,7 +110,14 @@ def mutated(file, mutants, preparations):
     for preparation in preparations:
         begin, end = find_once(text, preparation.text, f"preparation of {file}")
         text = text[:begin] + preparation.by + text[end:]
-    places = [(place_of(mutant, text), mutant) for mutant in mutants]
+    places, mistakes = [], []
+    for mutant in mutants:
+        try:
+            places.append((place_of(mutant, text), mutant))
+        except Mistake as mistake:
+            mistakes.append(str(mistake))
+    if mistakes:
+        raise Mistake("\n".join(mistakes))
     places.sort(key=lambda p: (p[0][0], -p[0][1]))
     head = '#include "tests/mutation/mutant.h"\n' if mutants else ""
     line = f'#line 1 "{ROOT / file}"\n'
@@ -118,8 +126,8 @@ def mutated(file, mutants, preparations):
     return head + line + switched(text, 0, len(text), places)
 
 
-def generate(out):
-    """Writes the mutated copies below out, and the list that they were made from; files that are as they were stay."""
+def mutated_texts():
+    """The mutants, and the text of each file with those of it."""
     mutants, preparations = read_lists()
     texts, mistakes = {}, []
     for file in affected_files(mutants):
@@ -130,6 +138,12 @@ def generate(out):
             mistakes.append(str(mistake))
     if mistakes:
         raise Mistake("\n".join(mistakes))
+    return mutants, texts
+
+
+def generate(out):
+    """Writes the mutated copies below out, and the list that they were made from; files that are as they were stay."""
+    mutants, texts = mutated_texts()
     texts["mutants.json"] = json.dumps([asdict(mutant) for mutant in mutants], indent=1)
     for file, text in texts.items():
         path = out / file
@@ -142,11 +156,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("sources")
+    commands.add_parser("check")
     commands.add_parser("generate").add_argument("out", type=Path)
     arguments = parser.parse_args()
     try:
         if arguments.command == "sources":
             print("\n".join(affected_files(read_lists()[0])))
+        elif arguments.command == "check":
+            mutated_texts()
         else:
             generate(arguments.out)
     except Mistake as mistake:
