@@ -23,13 +23,8 @@ class Reading {
     const std::unique_ptr<journal::Source> source = journal::open_source(contents_.path);
     contents_.writer = journal::find_holder(contents_.path);
     const journal::FileHeader header = journal::read_header(*source);
-    contents_.metadata = Json::parse(header.metadata, nullptr, false);
-    if (!contents_.metadata.is_object() || contents_.metadata.value("program", Json()) != "msrun") {
-      contents_.metadata = nullptr;
-    } else {
-      const Json started = contents_.metadata.value("started", Json());
-      if (started.is_number()) contents_.started = started.get<double>();
-    }
+    contents_.metadata = parse_run_header(header.metadata).value_or(Json());
+    contents_.started = started_at(contents_.metadata);
     contents_.calls = planned_calls(contents_.metadata).value_or(0);
     kept_ = kept_results(contents_.metadata).value_or(0);
     contents_.recovery =

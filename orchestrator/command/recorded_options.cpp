@@ -95,19 +95,9 @@ std::vector<OptionWords> told_apart(const Json& metadata) {
   return options;
 }
 
-std::vector<OptionWords> options_in(const Json& metadata) {
-  const auto recorded = metadata.find("arguments");
-  if (recorded == metadata.end() || !recorded->is_array()) return told_apart(metadata);
-  std::vector<OptionWords> options;
-  for (const Json& group : *recorded) {
-    OptionWords words;
-    if (!group.is_array()) continue;
-    for (const Json& word : group) {
-      if (word.is_string()) words.push_back(word.get<std::string>());
-    }
-    if (!words.empty() && words.size() == group.size()) options.push_back(std::move(words));
-  }
-  return options;
+std::vector<OptionWords> options_of(const Json& metadata) {
+  auto options = options_in(metadata);
+  return options ? *std::move(options) : told_apart(metadata);
 }
 
 bool stops_processes(const std::string& fault) {
@@ -220,7 +210,7 @@ TakenOver take_over(const Arguments& given) {
   const std::optional<Json> metadata = metadata_beside(given.text("csv_path"));
   if (!metadata) return taken;
   taken.has_journal = true;
-  for (OptionWords& option : options_in(*metadata)) {
+  for (OptionWords& option : options_of(*metadata)) {
     if (option[0] == "--sim-fault" && option.size() == 2) add_pattern(option[1], taken.apart);
     if (is_decided(given, *metadata, option)) continue;
     if (option[0] == "--sim-fault" && option.size() == 2 && stops_processes(option[1])) {

@@ -10,11 +10,9 @@
 #include "journal/run_files.h"
 #include "kernels/base/command_line/arguments.h"
 #include "orchestrator/command/command_line.h"
+#include "runner/results/run_header.h"
 
 namespace msrun {
-
-// One option with its values, as words of a command line: {"-d", "0", "1"}.
-using OptionWords = std::vector<std::string>;
 
 // All options that decide about a run, without those about how it is shown and where its files are.
 std::vector<OptionWords> recorded_options(const Options& options);

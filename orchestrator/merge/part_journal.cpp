@@ -26,6 +26,10 @@ Json value_of(const Json& object, const char* key) {
   return found == object.end() ? Json() : *found;
 }
 
+std::vector<OptionWords> options_of(const Json& metadata) {
+  return options_in(metadata).value_or(std::vector<OptionWords>());
+}
+
 const Json& print_of(const PartJournal& part) { return part.metadata.at("fingerprint"); }
 
 std::string device_text(const Json& metadata) {
@@ -37,10 +41,11 @@ std::string device_text(const Json& metadata) {
 PartJournal open_part(const std::string& path) {
   PartJournal part;
   part.path = path;
-  part.metadata = Json::parse(journal::read_header(*journal::open_source(path)).metadata, nullptr, false);
-  const bool is_run = part.metadata.is_object() && text_in(part.metadata, "program") == "msrun" &&
-                      value_of(part.metadata, "fingerprint").is_object();
-  if (!is_run) throw UserError(path + ": its header does not say which run it belongs to.");
+  std::optional<RunHeader> header = read_run_header(*journal::open_source(path));
+  if (!header || !value_of(*header, "fingerprint").is_object()) {
+    throw UserError(path + ": its header does not say which run it belongs to.");
+  }
+  part.metadata = *std::move(header);
   const Json& print = print_of(part);
   if (const std::string layout = text_in(print, "layout"); !layout.empty() && layout != "current") {
     throw UserError(path + " is of a run with --layout att, which has no parts.");
@@ -148,10 +153,8 @@ Json merged_metadata(const std::vector<PartJournal>& parts) {
   metadata["fingerprint"]["shard"] = "all";
   for (const char* key : {"shard_calls", "node", "host"}) metadata.erase(key);
   Json arguments = Json::array();
-  for (const Json& group : value_of(metadata, "arguments")) {
-    const bool is_sharing = group.is_array() && !group.empty() && group[0].is_string() &&
-                            std::ranges::find(sharing_options, group[0].get<std::string>()) != sharing_options.end();
-    if (!is_sharing) arguments.push_back(group);
+  for (const OptionWords& option : options_of(metadata)) {
+    if (std::ranges::find(sharing_options, option.front()) == sharing_options.end()) arguments.push_back(option);
   }
   metadata["arguments"] = std::move(arguments);
   Json merged = Json::array();
@@ -162,10 +165,9 @@ Json merged_metadata(const std::vector<PartJournal>& parts) {
                       {"node", part.node},
                       {"device", part.backend},
                       {"started", value_of(part.metadata, "started")}});
-    const Json started = value_of(part.metadata, "started");
-    if (started.is_number() && metadata["started"].is_number() && started < metadata["started"]) {
-      metadata["started"] = started;
-    }
+    const auto started = started_at(part.metadata);
+    const auto earliest = started_at(metadata);
+    if (started && earliest && *started < *earliest) metadata["started"] = part.metadata["started"];
   }
   metadata["merged"] = std::move(merged);
   return metadata;
@@ -191,16 +193,12 @@ AbsentShards absent_shards(const std::vector<PartJournal>& parts) {
 
 std::string shard_command(const PartJournal& like, const std::string& program, std::uint32_t number, std::uint32_t of) {
   std::string line = shell_quoted(program);
-  for (const Json& group : value_of(like.metadata, "arguments")) {
-    if (!group.is_array() || group.empty() || group[0] == "--shard") continue;
-    const bool names_path = group[0].is_string() && is_input_path(group[0].get<std::string>());
-    bool is_first = true;
-    for (const Json& word : group) {
-      if (!word.is_string()) continue;
-      std::string text = word.get<std::string>();
-      if (!is_first && names_path) text = found_again(text, like.metadata);
-      line += " " + shell_quoted(sanitised(text));
-      is_first = false;
+  for (const OptionWords& option : options_of(like.metadata)) {
+    if (option.front() == "--shard") continue;
+    line += " " + shell_quoted(sanitised(option.front()));
+    for (std::size_t i = 1; i < option.size(); ++i) {
+      const bool is_path = is_input_path(option.front());
+      line += " " + shell_quoted(sanitised(is_path ? found_again(option[i], like.metadata) : option[i]));
     }
   }
   std::string folder = std::filesystem::path(like.path).parent_path().string();

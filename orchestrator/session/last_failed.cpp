@@ -14,6 +14,7 @@
 #include "runner/results/counts.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/newest_run.h"
+#include "runner/results/run_header.h"
 
 namespace msrun {
 namespace {
@@ -52,18 +53,15 @@ PlanOptions selection_of(const Json& metadata, PlanOptions options) {
   options.except.clear();
   options.filter_duplicates = options.filter_compat = options.keep_results = false;
   options.across_ranks = AcrossRanks::calls;
-  const Json groups = metadata.is_object() ? metadata.value("arguments", Json()) : Json();
-  for (const Json& group : groups) {
-    if (!group.is_array() || group.empty()) continue;
-    const auto word = [&](std::size_t i) {
-      return i < group.size() && group[i].is_string() ? group[i].get<std::string>() : std::string();
-    };
-    if (word(0) == "--only") options.only.push_back(word(1));
-    if (word(0) == "--except") options.except.push_back(word(1));
-    if (word(0) == "-f") options.filter_duplicates = true;
-    if (word(0) == "--filter-compat") options.filter_compat = true;
-    if (word(0) != "--across-ranks") continue;
-    options.across_ranks = word(1) == "off" ? AcrossRanks::off : AcrossRanks::values;
+  for (const OptionWords& words : options_in(metadata).value_or(std::vector<OptionWords>())) {
+    const std::string& flag = words.front();
+    const std::string value = words.size() > 1 ? words[1] : "";
+    if (flag == "--only") options.only.push_back(value);
+    if (flag == "--except") options.except.push_back(value);
+    if (flag == "-f") options.filter_duplicates = true;
+    if (flag == "--filter-compat") options.filter_compat = true;
+    if (flag != "--across-ranks") continue;
+    options.across_ranks = value == "off" ? AcrossRanks::off : AcrossRanks::values;
   }
   return options;
 }

@@ -130,20 +130,21 @@ json without_unheeded(json print, const SessionState& session) {
 
 // The options that select calls, as far as they differ: " (--only: 'A' then, none now)".
 std::string selection_differences(const json& metadata, const Options& options) {
-  if (!metadata.contains("arguments")) return {};
-  const auto values = [](const json& groups, const std::string& flag) {
+  const auto recorded = options_in(metadata);
+  if (!recorded) return {};
+  const auto values = [](const std::vector<OptionWords>& all, const std::string& flag) {
     std::string text;
-    for (const json& group : groups) {
-      if (!group.is_array() || group.empty() || group[0] != flag) continue;
+    for (const OptionWords& words : all) {
+      if (words.front() != flag) continue;
       text += text.empty() ? "" : ", ";
-      text += group.size() > 1 && group[1].is_string() ? shell_quoted(sanitised(group[1].get<std::string>())) : "given";
+      text += words.size() > 1 ? shell_quoted(sanitised(words[1])) : "given";
     }
     return text.empty() ? "none" : text;
   };
   std::string differences;
   for (const std::string_view option : selecting_options()) {
     const std::string flag(option);
-    const std::string then = values(metadata["arguments"], flag);
+    const std::string then = values(*recorded, flag);
     const std::string now = values(recorded_options(options), flag);
     if (then == now) continue;
     differences += (differences.empty() ? " (" : "; ") + flag + ": " + then + " then, " + now + " now";

@@ -24,8 +24,6 @@
 namespace msrun {
 namespace {
 
-using nlohmann::json;
-
 void warn_of_losses(const journal::Recovery& recovery, const std::string& path) {
   for (const std::string& loss : losses_of(recovery, 0)) {
     spdlog::warn("{}: {}; the calls recorded there are checked again.", path, loss);
@@ -85,11 +83,8 @@ KeptResults placed(const SessionState& session, const StoredResults& kept) {
 }
 
 bool was_begun_with(const std::string& metadata, const char* flag) {
-  const json header = json::parse(metadata, nullptr, false);
-  const auto groups = header.find("arguments");
-  if (groups == header.end()) return false;
-  return std::ranges::any_of(*groups,
-                             [&](const json& group) { return group.is_array() && group == json::array({flag}); });
+  const auto options = options_in(RunHeader::parse(metadata, nullptr, false));
+  return options && std::ranges::find(*options, OptionWords{flag}) != options->end();
 }
 
 EarlierRun reopen_journal(const SessionState& session, const std::string& path) {

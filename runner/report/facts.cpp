@@ -57,11 +57,8 @@ std::string tested_text(const VerdictCounts& counts, const std::string& kind) {
 
 std::string arguments_text(const Metadata& metadata, const Redaction& redaction) {
   std::string text = "msrun";
-  for (const Metadata& option : metadata.value("arguments", Metadata::array())) {
-    if (!option.is_array()) continue;
-    for (const Metadata& word : option) {
-      if (word.is_string()) text += " " + shell_quoted(sanitised(word.get<std::string>()));
-    }
+  for (const OptionWords& option : options_in(metadata).value_or(std::vector<OptionWords>())) {
+    for (const std::string& word : option) text += " " + shell_quoted(sanitised(word));
   }
   return redaction.command(text);
 }

@@ -28,9 +28,7 @@ class Reading {
   explicit Reading(const std::string& rank) { records_.rank = rank; }
 
   RunRecords read(const journal::Source& source) {
-    Metadata metadata = Metadata::parse(journal::read_header(source).metadata, nullptr, false);
-    if (!metadata.is_object() || metadata.value("program", Metadata()) != "msrun") metadata = Metadata::object();
-    records_.metadata = std::move(metadata);
+    records_.metadata = read_run_header(source).value_or(Metadata::object());
     records_.planned = planned_calls(records_.metadata).value_or(0);
     records_.part = part_of_run(records_.metadata);
     const journal::Recovery recovery =

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "journal/reader.h"
+
 namespace msrun {
 namespace {
 
@@ -27,6 +29,28 @@ std::optional<double> seconds_in(const RunHeader& object, const char* key) {
 
 }  // namespace
 
+std::optional<RunHeader> parse_run_header(const std::string& text) {
+  RunHeader header = RunHeader::parse(text, nullptr, false);
+  if (!header.is_object() || text_in(header, "program") != "msrun") return std::nullopt;
+  return header;
+}
+
+std::optional<RunHeader> read_run_header(const journal::Source& source) {
+  return parse_run_header(journal::read_header(source).metadata);
+}
+
+std::optional<std::vector<OptionWords>> options_in(const RunHeader& header) {
+  const auto recorded = header.find("arguments");
+  if (recorded == header.end() || !recorded->is_array()) return std::nullopt;
+  std::vector<OptionWords> options;
+  for (const RunHeader& group : *recorded) {
+    const bool is_option = group.is_array() && !group.empty() &&
+                           std::ranges::all_of(group, [](const RunHeader& word) { return word.is_string(); });
+    if (is_option) options.push_back(group.get<OptionWords>());
+  }
+  return options;
+}
+
 std::string text_in(const RunHeader& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -48,8 +72,10 @@ PartOfRun part_of_run(const RunHeader& header) {
   return {};
 }
 
+std::optional<double> started_at(const RunHeader& header) { return seconds_in(header, "started"); }
+
 std::optional<double> begun_at(const RunHeader& header) {
-  std::optional<double> begin = seconds_in(header, "started");
+  std::optional<double> begin = started_at(header);
   const auto parts = header.find("merged");
   if (parts == header.end() || !parts->is_array()) return begin;
   for (const RunHeader& part : *parts) begin = std::max(begin, seconds_in(part, "started"));
@@ -70,11 +96,8 @@ std::vector<std::string> files_read(const RunHeader& header) {
       if (recording.is_object()) add(text_in(recording, "api_info"));
     }
   }
-  const auto arguments = header.find("arguments");
-  if (arguments == header.end() || !arguments->is_array()) return paths;
-  for (const RunHeader& words : *arguments) {
-    if (!words.is_array() || words.size() != 2 || !words[0].is_string() || !words[1].is_string()) continue;
-    if (is_input_path(words[0].get<std::string>())) add(words[1].get<std::string>());
+  for (const OptionWords& words : options_in(header).value_or(std::vector<OptionWords>())) {
+    if (words.size() == 2 && is_input_path(words[0])) add(words[1]);
   }
   return paths;
 }

@@ -9,9 +9,23 @@
 #include <string_view>
 #include <vector>
 
+#include "journal/file.h"
+
 namespace msrun {
 
 using RunHeader = nlohmann::ordered_json;
+
+// The header of a journal by its text; nothing if it is not that of a run of msrun.
+std::optional<RunHeader> parse_run_header(const std::string& text);
+// As above, of the journal. Throws journal::Error where that cannot be read.
+std::optional<RunHeader> read_run_header(const journal::Source& source);
+
+// One option of the command line with its values, as words of it: {"-d", "0", "1"}.
+using OptionWords = std::vector<std::string>;
+
+// The options that the run was begun with; nothing where the header does not hold them, as of earlier versions. What is
+// no list of words is left out.
+std::optional<std::vector<OptionWords>> options_in(const RunHeader& header);
 
 // More than any plan has; what claims more is damaged or forged.
 inline constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
@@ -35,7 +49,11 @@ struct PartOfRun {
 };
 PartOfRun part_of_run(const RunHeader& header);
 
-// When the run was begun, in seconds since 1970: what was merged of parts when the last of them was. Nothing if the
+// When the first of what the journal holds was begun, in seconds since 1970: of what was merged the first part. Nothing
+// if the header does not say so.
+std::optional<double> started_at(const RunHeader& header);
+
+// When the run was begun: what was merged of parts when the last of them was. Nothing if the
 // header does not say so.
 std::optional<double> begun_at(const RunHeader& header);
 

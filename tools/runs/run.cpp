@@ -50,12 +50,10 @@ class JournalReading {
 
  private:
   void read_header(const journal::Source& source) {
-    run_.metadata = Json::parse(journal::read_header(source).metadata, nullptr, false);
-    if (!run_.metadata.is_object() || run_.metadata.value("program", Json()) != "msrun") {
-      throw UserError(sanitised(run_.files.journal) + " is not the journal of a run of msrun");
-    }
-    const Json started = run_.metadata.value("started", Json());
-    if (started.is_number()) run_.started = started.get<double>();
+    std::optional<RunHeader> header = read_run_header(source);
+    if (!header) throw UserError(sanitised(run_.files.journal) + " is not the journal of a run of msrun");
+    run_.metadata = *std::move(header);
+    run_.started = started_at(run_.metadata);
     const std::uint64_t calls = planned_calls(run_.metadata).value_or(0);
     run_.planned = part_of_run(run_.metadata).calls.value_or(calls);
     most_ = calls + kept_results(run_.metadata).value_or(0);

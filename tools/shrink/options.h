@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "kernels/base/command_line/arguments.h"
+#include "runner/results/run_header.h"
 
 namespace msrun::shrink {
-
-// One option of the pre-check with its values, as words of a command line: {"--seed", "7"}.
-using OptionWords = std::vector<std::string>;
 
 struct Options {
   std::string api;     // "Torch.matmul.0"

@@ -27,7 +27,6 @@ namespace msrun::shrink {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 template <class Words>
 bool has(const Words& words, std::string_view word) {
@@ -77,20 +76,9 @@ std::optional<std::string> journal_of(const std::string& path) {
   return files->journal;
 }
 
-std::vector<OptionWords> arguments_in(const Json& metadata) {
-  std::vector<OptionWords> options;
-  for (const Json& group : metadata.value("arguments", Json::array())) {
-    OptionWords words;
-    for (const Json& word : group) {
-      if (word.is_string()) words.push_back(word.get<std::string>());
-    }
-    if (!words.empty()) options.push_back(std::move(words));
-  }
-  return options;
-}
-
-void take_over(const Json& metadata, const std::vector<OptionWords>& given, Source& source) {
-  for (OptionWords& words : arguments_in(metadata)) {
+void take_over(const RunHeader& metadata, std::vector<OptionWords> options, const std::vector<OptionWords>& given,
+               Source& source) {
+  for (OptionWords& words : options) {
     if (words.size() == 2 && is_input_path(words[0])) words[1] = found_again(words[1], metadata);
     if (words.size() == 2 && words[0] == "-api_info") source.api_info = words[1];
     if (words.size() == 2 && words[0] == "-forward") source.forward = words[1];
@@ -177,12 +165,12 @@ bool is_fault_of_rank(OptionWords& words, const std::string& rank) {
 }
 
 // Where the journal is of several ranks, its name of the call has the whole name of the rank.
-void choose_rank(const Json& metadata, const std::string& path, std::string& call) {
+void choose_rank(const RunHeader& metadata, const std::string& path, std::string& call) {
   const auto recordings = metadata.find("recordings");
   const std::string named(rank_in(call));
   if (named.empty() || recordings == metadata.end() || !recordings->is_array()) return;
   std::vector<std::string> ranks;
-  for (const Json& recording : *recordings) {
+  for (const RunHeader& recording : *recordings) {
     if (recording.is_object()) ranks.push_back(text_in(recording, "rank"));
   }
   call = chosen_rank(named, ranks, path) + ":" + std::string(without_rank(call));
@@ -190,14 +178,15 @@ void choose_rank(const Json& metadata, const std::string& path, std::string& cal
 
 void read_journal(const std::string& path, Options& options, Source& source) try {
   const std::unique_ptr<journal::Source> file = journal::open_source(path);
-  const Json metadata = Json::parse(journal::read_header(*file).metadata, nullptr, false);
-  if (!metadata.is_object() || text_in(metadata, "program") != "msrun" || !metadata.contains("arguments")) {
+  const std::optional<RunHeader> metadata = read_run_header(*file);
+  auto run_options = metadata ? options_in(*metadata) : std::nullopt;
+  if (!run_options) {
     throw UserError(shown(path) +
                     ": its header does not say with which options it was run; give the recording: "
                     "-i dump.json");
   }
-  take_over(metadata, options.of_the_run, source);
-  choose_rank(metadata, path, options.api);
+  take_over(*metadata, *std::move(run_options), options.of_the_run, source);
+  choose_rank(*metadata, path, options.api);
   const std::optional<RanCall> found = CallSearch(options.api).find(*file);
   if (!found) {
     const std::vector<std::string> names = names_in(*file);

@@ -42,7 +42,23 @@ TEST(RunHeader, FindsWhatARunHasReadAgain) {
   EXPECT_EQ(found_again("dump.json", here), "dump.json");
 }
 
+TEST(RunHeader, IsThatOfARunOfMsrun) {
+  EXPECT_EQ(text_in(parse_run_header(R"({"program": "msrun", "backend": "sim"})").value(), "backend"), "sim");
+  for (const char* other : {"", "msrun", "null", "[]", "{}", R"({"program": "other"})", R"({"program": 7})"}) {
+    EXPECT_EQ(parse_run_header(other), std::nullopt) << other;
+  }
+}
+
+TEST(RunHeader, TellsTheOptionsOfTheRun) {
+  const RunHeader header = RunHeader::parse(R"({"arguments": [["-d", "0", "1"], ["-f"], [], 7, ["-n", 2]]})");
+  EXPECT_EQ(options_in(header), (std::vector<OptionWords>{{"-d", "0", "1"}, {"-f"}}));
+  for (const char* other : {"{}", "null", R"({"arguments": {"-d": "0"}})"}) {
+    EXPECT_EQ(options_in(RunHeader::parse(other)), std::nullopt) << other;
+  }
+}
+
 TEST(RunHeader, TellsWhenTheRunWasBegun) {
+  EXPECT_EQ(started_at(RunHeader::parse(R"({"started": 5, "merged": [{"started": 5}, {"started": 9}]})")), 5);
   EXPECT_EQ(begun_at(RunHeader::parse(R"({"started": 1700000000})")), 1.7e9);
   EXPECT_EQ(begun_at(RunHeader::parse(R"({"started": "today"})")), std::nullopt);
   EXPECT_EQ(begun_at(RunHeader::parse("null")), std::nullopt);
