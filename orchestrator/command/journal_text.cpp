@@ -1,14 +1,13 @@
 #include "orchestrator/command/journal_text.h"
 
 #include <algorithm>
-#include <cmath>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "journal/holder.h"
 #include "kernels/base/counted.h"
 #include "kernels/base/text.h"
+#include "kernels/base/time_text.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/reason.h"
 
@@ -16,15 +15,6 @@ namespace msrun {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string time_text(double time) {
-  const auto whole = static_cast<std::time_t>(time);
-  std::tm local{};
-  if (!(std::abs(time) < 1e12) || localtime_r(&whole, &local) == nullptr) return "?";
-  std::string text(32, '\0');
-  text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &local));
-  return text;
-}
 
 std::string unsteady_text(const VerdictCounts& counts) {
   std::string text;
@@ -100,9 +90,10 @@ class Text {
   }
 
   void times(const JournalContents& contents) {
-    if (contents.started) line("Begun", time_text(*contents.started));
+    if (contents.started) line("Begun", local_time_text(*contents.started));
     if (!contents.last_result) return;
-    line("Results", "from " + time_text(*contents.first_result) + " to " + time_text(*contents.last_result) + ", " +
+    line("Results", "from " + local_time_text(*contents.first_result) + " to " +
+                        local_time_text(*contents.last_result) + ", " +
                         duration_text(*contents.last_result - *contents.first_result));
   }
 

@@ -2,9 +2,9 @@
 
 #include <array>
 #include <cstdio>
-#include <ctime>
 
 #include "kernels/base/text.h"
+#include "kernels/base/time_text.h"
 #include "kernels/base/xml_characters.h"
 #include "runner/results/api_name.h"
 #include "runner/results/counts.h"
@@ -30,14 +30,6 @@ std::string seconds_text(double seconds) {
 double seconds_of(const ApiResult& result) {
   const PhaseTimes& times = result.times;
   return static_cast<double>(times.materialise + times.device + times.benchmark + times.compare) * 1e-9;
-}
-
-std::string time_text(double seconds) {
-  const auto when = static_cast<std::time_t>(seconds);
-  std::tm local{};
-  localtime_r(&when, &local);
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &local)};
 }
 
 std::string attribute(const char* name, const std::string& value) {
@@ -131,7 +123,7 @@ void write_junit(AtomicFile& file, const JunitFacts& facts, const EachResult& ea
   file.write("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + attribute("name", "msrun") + sums + time +
              ">\n  <testsuite" + attribute("name", facts.recording) + sums +
              attribute("skipped", std::to_string(counts.of(Case::skipped))) + time +
-             attribute("timestamp", time_text(facts.started)) + ">\n");
+             attribute("timestamp", local_time_text(facts.started, "%Y-%m-%dT%H:%M:%S")) + ">\n");
   each_result([&](const ApiResult& result) { file.write(case_text(result)); });
   if (!missing.empty()) {
     const std::string text = "The run is not complete: " + missing;

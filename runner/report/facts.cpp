@@ -6,7 +6,7 @@
 #include "journal/run_files.h"
 #include "kernels/base/counted.h"
 #include "kernels/base/text.h"
-#include "runner/report/texts.h"
+#include "kernels/base/time_text.h"
 #include "runner/results/reason.h"
 #include "runner/results/run_header.h"
 
@@ -20,6 +20,8 @@ constexpr std::array<std::string_view, 15> told{
     "program", "version",  "started", "command",   "threads",   "devices",           "fingerprint", "api_info",
     "forward", "backward", "backend", "tested_on", "arguments", "working_directory", "represented"};
 constexpr std::array<std::string_view, 4> private_keys{"host", "hostname", "node", "user"};
+// The page is read in other time zones than the run's.
+constexpr const char* utc_form = "%Y-%m-%d %H:%M:%S UTC";
 
 // A number, a text, or several of them.
 std::string plain(const Metadata& value) {
@@ -121,9 +123,8 @@ Facts run_facts(const RunRecords& records, const std::string& stamp, const Redac
   if (data.contains("arguments")) add("Options", arguments_text(data, redaction));
   add("Settings", settings_text(known));
   add("msrun", plain(data, "version"));
-  const Metadata started = data.value("started", Metadata());
-  if (started.is_number()) add("Begun", utc_text(started.get<double>()));
-  if (records.last_result) add("Last result", utc_text(*records.last_result));
+  if (const auto started = started_at(data)) add("Begun", utc_time_text(*started, utc_form));
+  if (records.last_result) add("Last result", utc_time_text(*records.last_result, utc_form));
   if (records.sessions > 1) add("Sessions", "continued " + counted_with_commas(records.sessions - 1, "time"));
   if (!records.sources.files.empty()) {
     if (!redaction.on()) add("Files", plain(Metadata(records.sources.files)));

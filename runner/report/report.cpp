@@ -20,7 +20,6 @@
 #include "runner/report/facts.h"
 #include "runner/report/page_parts.h"
 #include "runner/report/standing.h"
-#include "runner/report/texts.h"
 #include "runner/report/timeline.h"
 #include "runner/results/api_name.h"
 #include "runner/results/reason.h"

@@ -9,6 +9,7 @@
 #include "journal/error.h"
 #include "journal/file.h"
 #include "journal/reader.h"
+#include "kernels/base/time_text.h"
 #include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
 
@@ -33,7 +34,7 @@ fs::file_time_type last_write(const RunFiles& files) {
 double seconds_of(const std::string& stamp) {
   std::tm local{};
   local.tm_isdst = -1;
-  if (strptime(stamp.c_str(), "%Y%m%d%H%M%S", &local) == nullptr) return 0;
+  if (strptime(stamp.c_str(), stamp_time, &local) == nullptr) return 0;
   return static_cast<double>(std::mktime(&local));
 }
 

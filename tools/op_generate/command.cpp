@@ -2,18 +2,18 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 
 #include "journal/replaceable.h"
 #include "kernels/api/operators.h"
+#include "kernels/base/clock.h"
 #include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
+#include "kernels/base/time_text.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/whole_file.h"
@@ -29,12 +29,7 @@ namespace fs = std::filesystem;
 
 // "2026-11-22 12:40:07 (4711) [INFO] text", as msProbe's commands and the pre-check write lines of a log.
 void log(const char* level, const std::string& text) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  std::array<char, 32> stamp{};
-  std::strftime(stamp.data(), stamp.size(), "%Y-%m-%d %H:%M:%S", &local);
-  std::cout << stamp.data() << " (" << getpid() << ") [" << level << "] " << sanitised(text) << '\n';
+  std::cout << local_time_text(unix_seconds()) << " (" << getpid() << ") [" << level << "] " << sanitised(text) << '\n';
 }
 
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }

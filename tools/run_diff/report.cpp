@@ -1,10 +1,10 @@
 #include "tools/run_diff/report.h"
 
 #include <algorithm>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "kernels/base/text.h"
+#include "kernels/base/time_text.h"
 #include "kernels/io/files/csv.h"
 #include "tools/run_diff/standing.h"
 
@@ -14,14 +14,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_named = 20;  // calls of one change in the text
-
-std::string time_text(double seconds) {
-  const auto when = static_cast<std::time_t>(seconds);
-  std::tm local{};
-  localtime_r(&when, &local);
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &local)};
-}
 
 std::string member(const runs::Run& run, const char* key) {
   const Json value = run.metadata.is_object() ? run.metadata.value(key, Json()) : Json();
@@ -169,7 +161,7 @@ std::string description_of(const runs::Run& run) {
     text += ", from its CSVs";
   } else {
     text += ", msrun " + sanitised(member(run, "version")) + ", " + sanitised(member(run, "backend"));
-    if (run.started) text += ", " + time_text(*run.started);
+    if (run.started) text += ", " + local_time_text(*run.started);
   }
   if (!run.is_complete()) text += ", not complete";
   return text + ")";

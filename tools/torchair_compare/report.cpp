@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <ctime>
 #include <optional>
 #include <system_error>
 #include <tuple>
 
+#include "kernels/base/clock.h"
+#include "kernels/base/time_text.h"
 #include "kernels/base/write_all.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/report_file.h"
@@ -21,14 +21,6 @@ namespace {
 constexpr std::size_t flush_bytes = std::size_t{1} << 20;
 
 constexpr const char* report_kind = "msprobe_cmp_report_";
-
-std::string utc_stamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> stamp{};
-  return {stamp.data(), std::strftime(stamp.data(), stamp.size(), "%Y%m%d%H%M%S", &parts)};
-}
 
 [[noreturn]] void fail(const std::string& directory, const char* action, int error) {
   throw WriteError("A temporary file in " + directory + " cannot be " + action + ": " +
@@ -135,7 +127,7 @@ std::string Report::write(const std::string& rank_part, Columns columns) const {
       if (entry.verdict == Verdict::dropped) skipped->write(text(entry));
     }
   }
-  const std::string first = report_kind + rank_part + utc_stamp();
+  const std::string first = report_kind + rank_part + utc_time_text(unix_seconds(), stamp_time);
   std::string stem = first;
   for (int i = 1; !report.appear(stem + ".csv"); ++i) stem = first + "_" + std::to_string(i);
   if (!skipped) return join_path(directory_, stem);

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include "kernels/base/text.h"
+#include "kernels/base/time_text.h"
 #include "kernels/base/write_all.h"
 #include "kernels/io/files/temporary_name.h"
 
@@ -136,13 +136,7 @@ void check_output_directory(const std::string& path) {
   }
 }
 
-std::string timestamp(std::time_t when) {
-  std::tm local{};
-  localtime_r(&when, &local);
-  std::array<char, 32> buffer;
-  std::strftime(buffer.data(), buffer.size(), "%Y%m%d%H%M%S", &local);
-  return buffer.data();
-}
+std::string timestamp(std::time_t when) { return local_time_text(static_cast<double>(when), stamp_time); }
 
 bool path_exists(const std::string& path) {
   std::error_code ignored;
