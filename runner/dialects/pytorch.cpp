@@ -5,6 +5,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/io/files/csv.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "runner/device/device.h"
 #include "runner/dialects/dialect.h"
 #include "runner/dialects/error_data.h"
@@ -60,12 +61,8 @@ class PyTorch final : public Dialect {
   bool has_tensor_files(const DumpHeader& header) const override { return header.real_data; }
   // Beside the dump, wherever it was moved to, or beside the dump that a link leads to.
   TensorFolder tensor_folder(const std::filesystem::path& recording, const DumpHeader& /*header*/) const override {
-    constexpr const char* folder = "dump_tensor_data";
-    const std::filesystem::path beside = recording.parent_path() / folder;
-    std::error_code ignored;
-    if (std::filesystem::exists(beside, ignored)) return {beside, beside};
-    const std::filesystem::path target = std::filesystem::canonical(recording, ignored).parent_path() / folder;
-    return std::filesystem::exists(target, ignored) ? TensorFolder{target, target} : TensorFolder{beside, beside};
+    const std::filesystem::path folder = tensor_folder_of(recording);
+    return {folder, folder};
   }
   bool leaves_out_calls() const override { return false; }
 

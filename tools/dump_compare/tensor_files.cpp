@@ -8,6 +8,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/yaml/yaml.h"
@@ -126,7 +127,7 @@ void warn_of_unknown_tensors(const std::unordered_map<std::string, std::string>&
 std::string tensor_path(const Recording& side, const Leaf& leaf) {
   const std::string_view name = side.text(leaf.data_name);
   if (name.empty() || name.find('/') != std::string_view::npos) return {};
-  return join_path(join_path(side.folder, "dump_tensor_data"), name);
+  return join_path(join_path(side.folder, tensor_folder_name), name);
 }
 
 TensorFile target_file(const Recording& side, const Call& call, const Leaf& leaf, const RightFactors& factors) {

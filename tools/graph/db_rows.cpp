@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "kernels/io/dump/tensor_folder.h"
 #include "tools/graph/text.h"
 #include "tools/graph/vis_file.h"
 
@@ -17,7 +18,7 @@ std::string data_dir(const Side& side) {
   const fs::path folder = fs::absolute(side.folder, error).lexically_normal();
   const fs::path here = folder.has_filename() ? folder : folder.parent_path();
   if (fs::path(side.data_dir).lexically_normal().parent_path() == here) return side.data_dir;
-  return (here / "dump_tensor_data").string();
+  return (here / tensor_folder_name).string();
 }
 
 }  // namespace

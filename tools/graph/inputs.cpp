@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include "kernels/io/dump/tensor_folder.h"
 
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
@@ -73,7 +74,7 @@ void check_folder(const std::string& path) {
 Layout layout_of(const std::string& folder) {
   const Contents contents = contents_of(folder);
   if (contents.empty()) throw UserError("The path " + folder + " is empty.");
-  if (std::ranges::find(contents.folders, "dump_tensor_data") != contents.folders.end()) return Layout::files;
+  if (std::ranges::find(contents.folders, tensor_folder_name) != contents.folders.end()) return Layout::files;
   if (contents.folders.empty()) return Layout::files;
   if (contents.others.empty() && contents.folders == std::vector<std::string>{"rank"}) return Layout::ranks;
   if (contents.folders.front().starts_with("proc")) return Layout::ranks;

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "kernels/base/text.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/paths.h"
 #include "tools/graph/tasks.h"
 #include "tools/graph/verdict.h"
@@ -85,7 +86,7 @@ class TensorPairs {
   static NamedFile file_of(const Side& side, const Parameter& parameter) {
     const Value name = side.role(parameter, Role::data_name);
     if (name.kind != Kind::text) return {};
-    return file_in(join_path(side.folder, "dump_tensor_data"), std::string(side.text(name.text)));
+    return file_in(join_path(side.folder, tensor_folder_name), std::string(side.text(name.text)));
   }
 
   const View& npu_;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/compare/details.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "tools/shrink/recording.h"
 
 namespace msrun::shrink {
@@ -110,7 +111,8 @@ std::string dump_text(const Recording& recording) {
   const Writer writer(recording);
   std::string text =
       "{\n \"task\": \"tensor\",\n \"level\": \"L1\",\n \"framework\": \"pytorch\",\n"
-      " \"dump_data_dir\": \"./dump_tensor_data\",\n \"data\": {\n";
+      " \"dump_data_dir\": \"./" +
+      std::string(tensor_folder_name) + "\",\n \"data\": {\n";
   text += "  " + json_text(call.name + ".forward") + ": {\n   \"input_args\": " + writer.text(call.args) +
           ",\n   \"input_kwargs\": " + writer.text(call.kwargs) +
           ",\n   \"output\": " + writer.text(call.recorded ? call.recorded->outputs : recording.described_outputs) +

@@ -5,6 +5,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/evaluate.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/paths.h"
 #include "tools/shrink/steps.h"
 
@@ -36,7 +37,7 @@ std::vector<Pair> pairs_of(const Recording& recording, const std::string& folder
   const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
   if (op == nullptr) return {};
   MaterialiseOptions options;
-  options.data_root = join_path(folder, "dump_tensor_data");
+  options.data_root = join_path(folder, tensor_folder_name);
   ApiCall call = recording.call;
   call.recorded.reset();
   EvaluationOptions benchmark;

@@ -7,12 +7,11 @@
 
 #include "kernels/base/error.h"
 #include "kernels/io/files/paths.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/torch/pt_file.h"
 
 namespace msrun::shrink {
 namespace {
-
-constexpr const char* tensor_folder = "dump_tensor_data";
 
 // File names are made of the call's; what would lead elsewhere becomes '_'.
 std::string file_stem(const std::string& name) {
@@ -152,7 +151,7 @@ Recording record(const ApiCall& call, const MaterialiseOptions& options, bool wi
 }
 
 void write(const Recording& recording, const std::string& folder) {
-  const std::string tensors = join_path(folder, tensor_folder);
+  const std::string tensors = join_path(folder, tensor_folder_name);
   std::error_code error;
   std::filesystem::create_directories(tensors, error);
   if (error) throw WriteError(tensors + " cannot be made: " + error.message());

@@ -15,6 +15,7 @@
 #include "journal/run_files.h"
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/text.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/dump/dump_json.h"
 #include "runner/results/counts.h"
 #include "runner/results/deciding_options.h"
@@ -301,11 +302,7 @@ MaterialiseOptions data_of(const Source& source) {
   } else if (source.api_info.empty()) {
     options.data_root = recording.parent_path().empty() ? fs::path(".") : recording.parent_path();
   } else {
-    // Beside the dump, or beside the dump that a link leads to.
-    constexpr const char* folder = "dump_tensor_data";
-    options.data_root = recording.parent_path() / folder;
-    const fs::path target = fs::canonical(recording, error).parent_path() / folder;
-    if (!fs::exists(options.data_root, error) && fs::exists(target, error)) options.data_root = target;
+    options.data_root = tensor_folder_of(recording);
   }
   if (is_given(source.options, "--allow-outside-data")) return options;
   options.data_folders.push_back(fs::weakly_canonical(options.data_root, error));
