@@ -28,6 +28,7 @@
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/apart.h"
+#include "kernels/io/files/entries.h"
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/command/journal_text.h"
 #include "orchestrator/command/result_json.h"
@@ -302,12 +303,10 @@ std::vector<std::string> journals_of(const std::vector<std::string>& paths) {
       continue;
     }
     std::vector<std::string> inside;
-    for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-      if (entry->path().extension() == ".journal") inside.push_back(entry->path().string());
+    for (const fs::directory_entry& entry : entries_of(path)) {
+      if (entry.path().extension() == ".journal") inside.push_back(entry.path().string());
     }
-    if (error) throw UserError("The directory " + path + " cannot be read: " + error.message() + ".");
     if (inside.empty()) throw UserError("The directory " + path + " holds no journal of a run.");
-    std::ranges::sort(inside);
     for (std::string& journal : inside) add(std::move(journal));
   }
   return journals;

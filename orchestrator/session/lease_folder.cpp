@@ -16,6 +16,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
+#include "kernels/io/files/entries.h"
 
 namespace msrun {
 namespace {
@@ -102,8 +103,13 @@ void LeaseFolder::fill(const fs::path& fresh) const {
 std::optional<std::uint32_t> LeaseFolder::count_in_folder() const {
   std::optional<std::uint32_t> found;
   std::error_code error;
-  for (fs::directory_iterator entry(settings_.folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+  const std::vector<fs::directory_entry> files = entries_of(settings_.folder, error);
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory) {
+    throw UserError("--steal: the leases in " + settings_.folder.string() + " cannot be read: " + error.message() +
+                    ".");
+  }
+  for (const fs::directory_entry& file : files) {
+    const std::string name = file.path().filename().string();
     if (!name.starts_with(count_prefix)) continue;
     const auto count = parse_number<std::uint32_t>(std::string_view(name).substr(count_prefix.size()));
     if (!count || *count == 0) continue;
@@ -119,8 +125,8 @@ std::optional<std::uint32_t> LeaseFolder::count_in_folder() const {
 
 std::vector<LeaseFolder::Entry> LeaseFolder::entries(std::error_code& error) const {
   std::vector<Entry> found;
-  for (fs::directory_iterator file(settings_.folder, error), end; !error && file != end; file.increment(error)) {
-    const std::string name = file->path().filename().string();
+  for (const fs::directory_entry& file : entries_of(settings_.folder, error)) {
+    const std::string name = file.path().filename().string();
     const std::size_t dot = name.find('.');
     if (dot == std::string::npos) continue;
     const auto lease = parse_number<std::uint32_t>(std::string_view(name).substr(0, dot));

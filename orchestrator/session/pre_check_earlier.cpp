@@ -19,10 +19,9 @@ namespace msrun {
 namespace {
 
 // Paths relative to the folder, in which each of several ranks has one of its own.
-std::set<std::string> files_below(const std::string& folder) {
+std::set<std::string> files_below(const std::string& folder, std::error_code& error) {
   namespace fs = std::filesystem;
   std::set<std::string> files;
-  std::error_code error;
   const std::size_t above = folder.size() + (folder.ends_with('/') ? 0 : 1);
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     files.insert(entry->path().string().substr(above));
@@ -74,7 +73,13 @@ void PreCheckJob::show_earlier() {
 // What was checked without -save_error_data is not checked again for its tensors, and nobody would look for them.
 void PreCheckJob::warn_of_tensors_not_kept(const Plan& plan) const {
   if (!error_data_) return;
-  const std::set<std::string> files = files_below(error_data_->path());
+  std::error_code error;
+  const std::set<std::string> files = files_below(error_data_->path(), error);
+  if (error) {
+    spdlog::warn("{} cannot be read to its end ({}): whether the tensors of the earlier run are kept is not known.",
+                 error_data_->path(), error.message());
+    return;
+  }
   std::size_t missing = 0;
   results_->for_each_outline([&](const ApiResult& result) {
     const bool is_kept = plan.dialect().keeps_error_data(result) && result.forward != Status::skip;

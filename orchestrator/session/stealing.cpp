@@ -17,6 +17,7 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
+#include "kernels/io/files/entries.h"
 #include "orchestrator/plan/dealing.h"
 #include "orchestrator/session/run_identity.h"
 #include "orchestrator/supervise/signals.h"
@@ -91,12 +92,12 @@ void Stealing::find_suspects() {
   AttemptHistory history = own_journal_.earlier;
   std::error_code error;
   const std::filesystem::path results = std::filesystem::path(path_).parent_path();
-  for (std::filesystem::directory_iterator file(results, error), end; !error && file != end; file.increment(error)) {
-    if (file->path().extension() != ".journal") continue;
+  for (const std::filesystem::directory_entry& file : entries_of(results, error)) {
+    if (file.path().extension() != ".journal") continue;
     std::error_code unknown;
-    if (std::filesystem::equivalent(file->path(), own_journal_.path, unknown)) continue;
+    if (std::filesystem::equivalent(file.path(), own_journal_.path, unknown)) continue;
     try {
-      const std::unique_ptr<journal::Source> source = journal::open_source(file->path());
+      const std::unique_ptr<journal::Source> source = journal::open_source(file.path());
       if (!is_of_run(journal::read_header(*source).metadata, session_)) continue;
       history.see({AttemptNote::Event::start, {}});
       RecordHandlers handlers;
@@ -106,6 +107,10 @@ void Stealing::find_suspects() {
     } catch (const journal::Error&) {
       // One that was just begun, or is not ours.
     }
+  }
+  if (error) {
+    spdlog::warn("{} cannot be read to its end ({}): which calls other processes died of may be unknown.",
+                 results.string(), error.message());
   }
   suspects_ = history.suspects(2);
 }

@@ -10,6 +10,7 @@
 #include "journal/file.h"
 #include "journal/reader.h"
 #include "kernels/base/time_text.h"
+#include "kernels/io/files/entries.h"
 #include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
 
@@ -69,8 +70,8 @@ struct Candidate {
 
 std::optional<RunFiles> newest_run(const std::string& folder, const RunOfFile& run_of, std::error_code& error) {
   std::optional<Candidate> newest;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    std::optional<RunFiles> files = run_of(entry->path().string());
+  for (const fs::directory_entry& entry : entries_of(folder, error)) {
+    std::optional<RunFiles> files = run_of(entry.path().string());
     if (!files || (newest && files->stamp == newest->files.stamp)) continue;
     Candidate run(*std::move(files));
     if (!newest || run.is_newer(*newest)) newest = std::move(run);

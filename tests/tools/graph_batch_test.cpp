@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "tests/support/sanitized.h"
 #include "tests/tools/graph_support.h"
 
 namespace msrun::testing {
@@ -212,6 +213,24 @@ TEST(GraphPaths, AFileALinkAndSpecialCharactersAreRefused) {
   EXPECT_THAT(error((run.folder() / "a b").string()), HasSubstr("special characters"));
   EXPECT_THAT(error((run.folder() / "nowhere").string()), HasSubstr("does not exist"));
   EXPECT_THAT(error("/" + std::string(300, 'x')), HasSubstr("graph: "));
+}
+
+// A rank that is not seen would be missing without a word.
+TEST(GraphPaths, AFolderThatCannotBeReadToItsEndIsRefused) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer must be the first library that is loaded";
+  GraphRun run;
+  for (const char* rank : {"rank0", "rank1", "rank2"}) model().write(run.folder() / "npu" / rank);
+  // The folder itself and the one above it are entries as well.
+  for (const int entry : {3, 5}) {
+    const Finished finished =
+        Process({"-tp", run.folder() / "npu", "-o", run.folder() / "out"}, run.folder(),
+                {std::string("LD_PRELOAD=") + FAILING_FILES, "MSRUN_FAIL_DIR=" + (run.folder() / "npu").string(),
+                 "MSRUN_FAIL_READDIR=" + std::to_string(entry)},
+                "graph")
+            .wait();
+    EXPECT_EQ(finished.exit_code, 2) << entry;
+    EXPECT_THAT(finished.err, HasSubstr("npu cannot be read: Input/output error"));
+  }
 }
 
 TEST(GraphPaths, TheComparisonFileGivesThePaths) {

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "kernels/base/error.h"
+#include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 
 namespace msrun::code_mapping {
@@ -54,15 +55,14 @@ DumpFiles find_dump_files(const std::string& path, const std::function<void(cons
   while (!open.empty()) {
     const auto [folder, depth] = std::move(open.back());
     open.pop_back();
-    fs::directory_iterator entry(folder, error);
-    for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    for (const fs::directory_entry& entry : entries_of(folder, error)) {
       std::error_code of_entry;
-      if (entry->is_directory(of_entry)) {
-        if (entry->is_symlink(of_entry)) continue;
-        if (depth < deepest_folder) open.emplace_back(entry->path(), depth + 1);
+      if (entry.is_directory(of_entry)) {
+        if (entry.is_symlink(of_entry)) continue;
+        if (depth < deepest_folder) open.emplace_back(entry.path(), depth + 1);
         too_deep = too_deep || depth >= deepest_folder;
-      } else if (entry->is_regular_file(of_entry)) {
-        add(entry->path(), files);
+      } else if (entry.is_regular_file(of_entry)) {
+        add(entry.path(), files);
       }
     }
     if (error) {

@@ -8,6 +8,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 
 namespace msrun {
@@ -38,17 +39,11 @@ void find_recordings(const fs::path& folder, int level, std::size_t most, std::v
     return;
   }
   if (level >= most_levels) return;
-  std::error_code error;
-  std::vector<fs::path> below;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (const fs::directory_entry& entry : entries_of(folder)) {
     std::error_code unknown;
-    if (entry->is_directory(unknown) && !entry->is_symlink(unknown)) below.push_back(entry->path());
+    const bool is_below = entry.is_directory(unknown) && !entry.is_symlink(unknown);
+    if (is_below) find_recordings(entry.path(), level + 1, most, found);
   }
-  if (error) {
-    throw UserError("The folder " + sanitised(folder.string()) + " cannot be read: " + error.message() + ".");
-  }
-  std::ranges::sort(below);
-  for (const fs::path& each : below) find_recordings(each, level + 1, most, found);
 }
 
 std::string relative_name(const fs::path& folder, const std::string& top) {

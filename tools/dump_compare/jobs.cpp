@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 #include "tools/recordings/folders.h"
 
@@ -58,11 +59,9 @@ void check_exists(const std::string& path) {
 
 std::set<std::string> folders_in(const std::string& folder) {
   std::set<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (is_folder(entry->path().string())) names.insert(entry->path().filename().string());
+  for (const fs::directory_entry& entry : entries_of(folder)) {
+    if (is_folder(entry.path().string())) names.insert(entry.path().filename().string());
   }
-  if (error) throw UserError("The folder " + folder + " cannot be read: " + error.message());
   return names;
 }
 

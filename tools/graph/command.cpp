@@ -9,6 +9,7 @@
 
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 #include "tools/graph/communication.h"
 #include "tools/graph/db_file.h"
@@ -100,21 +101,13 @@ class Run {
 
   // The stamp of this second, or of the next one in which no run has begun whose files are in the folder.
   std::string free_stamp() const {
-    namespace fs = std::filesystem;
     for (std::time_t when = std::time(nullptr);; ++when) {
       const std::string stamp = timestamp(when);
-      bool taken = false;
-      std::error_code error;
-      for (fs::directory_iterator entry(options_.output_path, error), end; !error && entry != end;
-           entry.increment(error)) {
-        const std::string name = entry->path().filename();
-        taken = taken || (name.starts_with(kind() + "_") && name.find(stamp) != std::string::npos);
-      }
-      if (error) {
-        throw UserError("The directory " + sanitised(options_.output_path) + " cannot be read: " + error.message() +
-                        ".");
-      }
-      if (!taken) return stamp;
+      const auto has_stamp = [&](const std::filesystem::directory_entry& entry) {
+        const std::string name = entry.path().filename();
+        return name.starts_with(kind() + "_") && name.find(stamp) != std::string::npos;
+      };
+      if (std::ranges::none_of(entries_of(options_.output_path), has_stamp)) return stamp;
     }
   }
 

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include "kernels/io/dump/tensor_folder.h"
+#include "kernels/io/files/entries.h"
+#include "kernels/io/dump/tensor_folder.h"
 
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
@@ -29,15 +31,10 @@ struct Contents {
 
 Contents contents_of(const std::string& folder) {
   Contents contents;
-  std::error_code error;
-  fs::directory_iterator entry(folder, error);
-  if (error) throw UserError("The folder " + sanitised(folder) + " cannot be read: " + error.message() + ".");
-  for (; entry != fs::directory_iterator(); entry.increment(error)) {
+  for (const fs::directory_entry& entry : entries_of(folder)) {
     std::error_code ignored;
-    (entry->is_directory(ignored) ? contents.folders : contents.others).push_back(entry->path().filename().string());
+    (entry.is_directory(ignored) ? contents.folders : contents.others).push_back(entry.path().filename().string());
   }
-  std::ranges::sort(contents.folders);
-  std::ranges::sort(contents.others);
   return contents;
 }
 

@@ -15,6 +15,7 @@
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/csv.h"
+#include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/numpy/npy_header.h"
 #include "tools/parse/tensor_source.h"
@@ -54,15 +55,14 @@ class Search {
       const auto [folder, level] = std::move(open.back());
       open.pop_back();
       std::error_code error;
-      fs::directory_iterator entry(folder, error);
-      for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+      for (const fs::directory_entry& entry : entries_of(folder, error)) {
         std::error_code ignored;
-        if (!entry->is_directory(ignored)) {
-          add(*entry);
-        } else if (entry->is_symlink(ignored)) {
-          see_link(entry->path());
+        if (!entry.is_directory(ignored)) {
+          add(entry);
+        } else if (entry.is_symlink(ignored)) {
+          see_link(entry.path());
         } else if (level < most_levels) {
-          open.emplace_back(entry->path(), level + 1);
+          open.emplace_back(entry.path(), level + 1);
         } else {
           too_deep_ = true;
         }

@@ -7,6 +7,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 
 namespace msrun::recordings {
@@ -24,9 +25,9 @@ namespace fs = std::filesystem;
 std::vector<std::string> subfolders(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (const fs::directory_entry& entry : entries_of(folder, error)) {
     std::error_code unknown;
-    if (entry->is_directory(unknown)) names.push_back(entry->path().filename().string());
+    if (entry.is_directory(unknown)) names.push_back(entry.path().filename().string());
   }
   const bool is_absent = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
   if (error && !is_absent) refuse("folder", folder, error);

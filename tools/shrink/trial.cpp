@@ -9,10 +9,12 @@
 
 #include "journal/error.h"
 #include "journal/file.h"
+#include "kernels/base/error.h"
 #include "kernels/base/own_programs.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 #include "kernels/base/write_all.h"
+#include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 #include "runner/results/journal_records.h"
 
@@ -29,10 +31,15 @@ using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 TrialResult read_result(const std::string& folder, const std::string& name) {
   TrialResult found;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() != ".journal") continue;
+  const std::vector<fs::directory_entry> entries = entries_of(folder, error);
+  // A run that could not begin has made no folder.
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw UserError("The directory " + sanitised(folder) + " cannot be read: " + error.message() + ".");
+  }
+  for (const fs::directory_entry& entry : entries) {
+    if (entry.path().extension() != ".journal") continue;
     try {
-      const std::unique_ptr<journal::Source> source = journal::open_source(entry->path());
+      const std::unique_ptr<journal::Source> source = journal::open_source(entry.path());
       const auto metadata = nlohmann::json::parse(journal::read_header(*source).metadata, nullptr, false);
       const auto backend = metadata.is_object() ? metadata.value("backend", nlohmann::json()) : nlohmann::json();
       if (backend.is_string()) found.backend = backend.get<std::string>();

@@ -12,6 +12,7 @@
 #include "kernels/base/digits.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/graph_engine/ge_dump.h"
 #include "tools/torchair_compare/token_files.h"
@@ -184,22 +185,18 @@ void find_ge_tokens(const std::string& path, const Level* above, std::vector<std
 Listing list_directory(const std::string& path, Messages& messages) {
   Listing listing;
   std::error_code error;
-  fs::directory_iterator entries(path, error);
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+  for (const fs::directory_entry& entry : entries_of(path, error)) {
     std::error_code unknown;
-    const std::string name = entries->path().filename().string();
-    if (entries->is_directory(unknown)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory(unknown)) {
       listing.directories.push_back(name);
-    } else if (entries->is_regular_file(unknown)) {
+    } else if (entry.is_regular_file(unknown)) {
       listing.files.push_back(name);
     } else {
       listing.others.push_back(name);
     }
   }
   if (error) messages.unread_directory(path, error.message());
-  std::sort(listing.directories.begin(), listing.directories.end());
-  std::sort(listing.files.begin(), listing.files.end());
-  std::sort(listing.others.begin(), listing.others.end());
   return listing;
 }
 

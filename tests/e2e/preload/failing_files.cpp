@@ -3,6 +3,10 @@
 // MSRUN_FAIL_DIR names the directory, MSRUN_FAIL_AT the operation (1 is the first), MSRUN_FAIL_ERRNO its errno, and
 // MSRUN_FAIL_COUNT how many operations fail from there on (1 if it is not set). When the operation has failed, the file
 // MSRUN_FAIL_MARK is created.
+//
+// MSRUN_FAIL_READDIR is the number of the entry of that directory, of all that are read, in whose place there is an
+// error (EIO); these count apart.
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,6 +21,7 @@
 namespace {
 
 std::atomic<long> operations{0};
+std::atomic<long> entries{0};
 std::atomic<bool> short_write{false};  // half of a write has arrived; what follows fails
 
 const char* setting(const char* name) {
@@ -48,9 +53,28 @@ bool fails(int descriptor) {
   return fails(path);
 }
 
+bool is_watched(DIR* directory) {
+  char link[64];
+  char path[4096];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", dirfd(directory));
+  const ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0) return false;
+  path[length] = '\0';
+  return std::strcmp(path, setting("MSRUN_FAIL_DIR")) == 0;
+}
+
 }  // namespace
 
 extern "C" {
+
+dirent* readdir(DIR* directory) {
+  const long failing = std::strtol(setting("MSRUN_FAIL_READDIR"), nullptr, 10);
+  if (failing > 0 && is_watched(directory) && ++entries == failing) {
+    errno = EIO;
+    return nullptr;
+  }
+  return next<decltype(readdir)>("readdir")(directory);
+}
 
 // As a disk that fills: half of the bytes arrive, and the call for the rest fails.
 ssize_t write(int descriptor, const void* bytes, size_t count) {
