@@ -1,7 +1,5 @@
 #include "tools/shrink/source.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -13,16 +11,19 @@
 #include "journal/file.h"
 #include "journal/reader.h"
 #include "journal/run_files.h"
+#include "kernels/api/rank_pattern.h"
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/text.h"
-#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/dump/dump_json.h"
+#include "kernels/io/dump/tensor_folder.h"
+#include "kernels/io/files/entries.h"
 #include "runner/results/counts.h"
 #include "runner/results/deciding_options.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
 #include "tools/common/recorded_call.h"
+#include "tools/runs/run.h"
 
 namespace msrun::shrink {
 namespace {
@@ -40,32 +41,26 @@ bool is_given(const std::vector<OptionWords>& options, std::string_view flag) {
 
 std::string shown(const std::string& path) { return sanitised(path); }
 
-// The newest of a folder: their names have the time in them.
-std::string journal_in(const std::string& folder) {
-  std::vector<std::string> journals;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == ".journal") journals.push_back(entry->path().string());
-  }
-  if (error) throw UserError("-i: the folder " + shown(folder) + " cannot be read: " + error.message());
-  if (journals.empty()) throw UserError("-i: the folder " + shown(folder) + " holds no journal of a run");
-  return *std::ranges::max_element(journals);
+bool holds_journal(const std::string& folder) {
+  return std::ranges::any_of(entries_of(folder),
+                             [](const fs::directory_entry& entry) { return entry.path().extension() == ".journal"; });
 }
 
-bool is_folder_of_recordings(const std::string& folder) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == ".journal") return false;
+// That of the newest run.
+std::string journal_in(const std::string& folder) {
+  const RunFiles files = runs::find_run(folder).files;
+  if (!runs::has_journal(files)) {
+    throw UserError("-i: the newest run in " + shown(folder) + " has no journal, " + shown(files.result) +
+                    " is of it: name the journal of another run");
   }
-  return !error;
+  return files.journal;
 }
 
 // The journal that path means; nothing for a recording, or a folder that holds some and no journal.
 std::optional<std::string> journal_of(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    if (is_folder_of_recordings(path)) return std::nullopt;
-    return journal_in(path);
+    return holds_journal(path) ? std::optional(journal_in(path)) : std::nullopt;
   }
   if (!fs::exists(path, error)) throw UserError("-i: " + shown(path) + " does not exist");
   if (path.ends_with(".json")) return std::nullopt;
@@ -147,22 +142,15 @@ std::vector<std::string> names_in(const journal::Source& source) {
   return names;
 }
 
-// Whether a pattern of ranks, as in front of a colon of --sim-fault, means this one (docs/ranks.md).
-bool means_rank(const std::string& pattern, const std::string& rank) {
-  // A folder stands for the ranks below it, wherever in the name it is.
-  const std::string name = "/" + rank + "/";
-  return fnmatch(("*/" + pattern + "/*").c_str(), name.c_str(), 0) == 0;
-}
-
 // A fault of some ranks is that of the call where the call is of one of them: the recording of one rank alone has no
 // ranks that could be named.
 bool is_fault_of_rank(OptionWords& words, const std::string& rank) {
   if (words.front() != "--sim-fault" || words.size() != 2) return true;
-  const std::size_t colon = words[1].substr(0, words[1].find('=')).find(':');
-  if (colon == std::string::npos) return true;
-  const std::string pattern = words[1].substr(0, colon);
-  words[1].erase(0, colon + 1);
-  return means_rank(pattern, rank);
+  const std::size_t effect = std::min(words[1].find('='), words[1].size());
+  const RankedPattern pattern = ranked_pattern(words[1].substr(0, effect));
+  if (pattern.rank.empty()) return true;
+  words[1] = pattern.calls + words[1].substr(effect);
+  return matches_rank(pattern.rank, rank);
 }
 
 // Where the journal is of several ranks, its name of the call has the whole name of the rank.
