@@ -356,7 +356,7 @@ TEST_F(DumpCompareInputs, StacksAreReadFromTheFileThatIsNamed) {
   EXPECT_THAT(missing.err, HasSubstr("s/none.json"));
   const Finished number = run(5);
   EXPECT_EQ(number.exit_code, 2);
-  EXPECT_THAT(number.err, HasSubstr("stack_path must be the name of a file"));
+  EXPECT_THAT(number.err, HasSubstr("stack_path is no text"));
   EXPECT_EQ(run(nullptr).exit_code, 0);
 }
 

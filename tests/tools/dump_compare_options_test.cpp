@@ -2,6 +2,7 @@
 // that must come out as they were recorded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <fstream>
@@ -41,6 +42,46 @@ TEST(DumpCompareOptions, ThatMsprobesSearchOfRanksHasNotAreRefused) {
     EXPECT_FALSE(fs::exists(dumps.folder() / "out")) << more.front();
   }
   EXPECT_EQ(run({}).exit_code, 0);
+}
+
+TEST(DumpCompareOptions, OfAFileAreReadStrictly) {
+  ComparedDumps dumps;
+  for (const char* side : {"t", "g"}) dumps.write(side, exp_call);
+  const std::string file = dumps.folder() / "compare.json";
+  const auto run = [&] { return run_tool("dump_compare", {"-i", file, "-o", dumps.folder() / "out"}, dumps.folder()); };
+  const auto expect_refused = [&](const std::string& why) {
+    const Finished refused = run();
+    EXPECT_EQ(refused.exit_code, 2) << why;
+    EXPECT_THAT(refused.err, HasSubstr(why));
+    EXPECT_FALSE(fs::exists(dumps.folder() / "out")) << why;
+  };
+  expect_refused("does not exist");
+  fs::create_directory(file);
+  expect_refused("should be a file!");
+  fs::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  expect_refused("should be a file!");
+  fs::remove(file);
+  const Json paths{{"npu_path", dumps.folder() / "t/dump.json"}, {"bench_path", dumps.folder() / "g/dump.json"}};
+  const auto with = [&](const char* key, const Json& value) {
+    Json object = paths;
+    object[key] = value;
+    write_file(file, object.dump());
+  };
+  write_file(file, "[]");
+  expect_refused("is no JSON object");
+  with("bench_path", nullptr);
+  expect_refused("needs npu_path and bench_path");
+  with("npu_path", 5);
+  expect_refused("npu_path is no text");
+  with("is_print_compare_log", "false");
+  expect_refused("is_print_compare_log is neither true nor false");
+  with("stck_path", "s.json");
+  expect_refused("the key stck_path is not known, did you mean stack_path?");
+  with("rank_id", 0);
+  const Finished finished = run();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("the key rank_id of the comparison file is not known and ignored"));
 }
 
 TEST(DumpCompareOptions, WithoutEffectAreTold) {

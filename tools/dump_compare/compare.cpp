@@ -11,6 +11,7 @@
 #include "kernels/base/text.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
+#include "tools/common/comparison_file.h"
 #include "tools/dump_compare/difference_analysis.h"
 #include "tools/dump_compare/divergence_report.h"
 #include "tools/dump_compare/jobs.h"
@@ -57,6 +58,7 @@ class Comparison {
         stamp_(timestamp(std::time(nullptr))) {}
 
   int run() {
+    for (const std::string& key : options_.ignored_keys) warn_(text_of_unknown_key(key));
     const Jobs jobs = find_jobs(options_, warn_);
     refuse_what_msprobes_search_lacks(jobs);
     warn_of_tolerance_without_effect();

@@ -2,11 +2,11 @@
 
 #include <array>
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "kernels/base/command_line/program.h"
+#include "tools/common/comparison_file.h"
 #include "tools/recordings/folders.h"
 
 namespace msrun::dump_compare {
@@ -93,30 +93,15 @@ CommandDescription description() {
 
 // The paths of the JSON file that older command lines give.
 void read_input_file(const std::string& path, Options& options) {
-  std::ifstream file(path);
-  if (!file) throw UserError("path does not exist, please check! (" + path + ")");
-  nlohmann::json object;
-  try {
-    object = nlohmann::json::parse(file);
-  } catch (const nlohmann::json::exception&) {
-    throw UserError("The file " + path + " is no JSON.");
-  }
-  const auto text = [&](const char* key) {
-    return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>()
-                                                                                 : std::string();
-  };
-  options.target_path = text("npu_path");
-  options.golden_path = text("bench_path");
-  options.stack_path = text("stack_path");
-  const bool has_stacks = object.is_object() && object.contains("stack_path") && !object["stack_path"].is_null();
-  if (has_stacks && !object["stack_path"].is_string()) {
-    throw UserError("The file " + path + ": stack_path must be the name of a file.");
-  }
-  options.log_rows =
-      !object.is_object() || !object.contains("is_print_compare_log") || object["is_print_compare_log"] != false;
-  if (options.target_path.empty() || options.golden_path.empty()) {
+  ComparisonFile file = read_comparison_file(path, {"npu_path", "bench_path", "stack_path", "is_print_compare_log"});
+  if (file.npu_path.empty() || file.bench_path.empty()) {
     throw UserError("The file " + path + " needs npu_path and bench_path.");
   }
+  options.target_path = std::move(file.npu_path);
+  options.golden_path = std::move(file.bench_path);
+  options.stack_path = std::move(file.stack_path);
+  options.log_rows = file.logs_rows.value_or(true);
+  options.ignored_keys = std::move(file.unknown);
 }
 
 std::optional<std::set<std::uint64_t>> numbers(const Arguments& arguments, const char* name) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "kernels/base/command_line/arguments.h"
 #include "tools/dump_compare/comparison.h"
@@ -15,7 +16,8 @@ namespace msrun::dump_compare {
 struct Options {
   std::string target_path;
   std::string golden_path;
-  std::string stack_path;  // of -i; empty: beside the target's dump.json
+  std::string stack_path;                 // of -i; empty: beside the target's dump.json
+  std::vector<std::string> ignored_keys;  // of the file of -i
   std::string output_path = "./output";
   std::string right_matmul;  // file of matrices; empty: none
   MappingFiles mapping;

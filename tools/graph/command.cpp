@@ -11,6 +11,7 @@
 #include "kernels/base/text.h"
 #include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
+#include "tools/common/comparison_file.h"
 #include "tools/graph/communication.h"
 #include "tools/graph/db_file.h"
 #include "tools/graph/inputs.h"
@@ -37,9 +38,7 @@ class Run {
   Run(const Options& options, std::ostream& out, const Warn& warn) : options_(options), out_(out), warn_(warn) {}
 
   int run() {
-    for (const std::string& key : options_.ignored_keys) {
-      warn_("the key " + bounded(key) + " of the comparison file is not known and ignored");
-    }
+    for (const std::string& key : options_.ignored_keys) warn_(text_of_unknown_key(key));
     const std::vector<RankFolders> all =
         find_ranks(options_.npu_path, options_.bench_path, options_.allow_missing, warn_);
     refuse_recording_as_output();

@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
-#include "kernels/io/dump/tensor_folder.h"
-#include "kernels/io/files/entries.h"
-#include "kernels/io/dump/tensor_folder.h"
 
-#include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/io/dump/tensor_folder.h"
+#include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 
 namespace msrun::graph {
@@ -178,52 +173,7 @@ class Finder {
   std::vector<RankFolders> found_;
 };
 
-// Returns the keys that are not known. One that is there twice leaves open which is meant.
-std::vector<std::string> unknown_keys(const std::string& path, const std::vector<std::string>& keys) {
-  const std::vector<std::string> known{"npu_path", "bench_path", "is_print_compare_log"};
-  std::set<std::string> seen;
-  std::vector<std::string> unknown;
-  for (const std::string& key : keys) {
-    if (std::ranges::find(known, key) == known.end()) {
-      const auto nearest = nearest_word(key, known);
-      if (nearest && std::ranges::find(keys, known[*nearest]) == keys.end()) {
-        throw UserError("The file " + path + ": the key " + shell_quoted(bounded(sanitised(key))) +
-                        " is not known, did you mean " + known[*nearest] + "?");
-      }
-      unknown.push_back(key);
-    } else if (!seen.insert(key).second) {
-      throw UserError("The file " + path + ": the key " + key + " is there twice.");
-    }
-  }
-  return unknown;
-}
-
 }  // namespace
-
-ComparedPaths read_input_file(const std::string& path) {
-  check_input_file(path, {".json"}, max_json_bytes);
-  std::ifstream file(path);
-  std::vector<std::string> keys;
-  const auto see = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-    if (depth == 1 && event == nlohmann::json::parse_event_t::key) keys.push_back(parsed.get<std::string>());
-    return true;
-  };
-  const nlohmann::json object = nlohmann::json::parse(file, see, false);
-  if (object.is_discarded()) throw UserError("The file " + path + " is no JSON.");
-  if (!object.is_object()) throw UserError("The file " + path + " is no JSON object.");
-  std::vector<std::string> ignored = unknown_keys(path, keys);
-  const auto text = [&](const char* key) -> std::string {
-    if (!object.contains(key) || object[key].is_null()) return {};
-    if (!object[key].is_string()) throw UserError("The file " + path + ": " + key + " is no text.");
-    return object[key].get<std::string>();
-  };
-  if (object.contains("is_print_compare_log") && !object["is_print_compare_log"].is_boolean()) {
-    throw UserError("The file " + path + ": is_print_compare_log is neither true nor false.");
-  }
-  ComparedPaths paths{text("npu_path"), text("bench_path"), std::move(ignored)};
-  if (paths.npu_path.empty()) throw UserError("The file " + path + " has no npu_path.");
-  return paths;
-}
 
 std::vector<RankFolders> find_ranks(const std::string& npu, const std::string& bench, bool allow_missing,
                                     const Warn& warn) {

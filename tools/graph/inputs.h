@@ -1,5 +1,4 @@
-// The recordings that are to be shown: the comparison file, and folders of files, ranks or steps
-// (graph_visualization.md 2 and 3).
+// The recordings that are to be shown, in folders of files, ranks or steps (graph_visualization.md 3).
 #pragma once
 
 #include <cstdint>
@@ -9,16 +8,6 @@
 #include "tools/graph/side.h"
 
 namespace msrun::graph {
-
-// The comparison file of the older command line.
-struct ComparedPaths {
-  std::string npu_path;
-  std::string bench_path;            // empty: one graph
-  std::vector<std::string> ignored;  // keys that are not known
-};
-// Throws UserError, also where a key looks like a slip of one that is not there: what was to be compared would become a
-// single graph.
-ComparedPaths read_input_file(const std::string& path);
 
 struct RankFolders {
   std::string step_name;  // as the folder is called; empty if there are none

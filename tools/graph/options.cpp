@@ -2,9 +2,10 @@
 
 #include <array>
 #include <thread>
+#include <utility>
 
 #include "kernels/base/command_line/program.h"
-#include "tools/graph/inputs.h"
+#include "tools/common/comparison_file.h"
 
 namespace msrun::graph {
 namespace {
@@ -80,10 +81,12 @@ void read_paths(const Arguments& arguments, Options& options) {
     if (arguments.given("target_path") || arguments.given("golden_path")) {
       throw UserError("-i and --target_path or --golden_path exclude each other");
     }
-    const ComparedPaths paths = read_input_file(arguments.filled("input_path"));
-    options.npu_path = paths.npu_path;
-    options.bench_path = paths.bench_path;
-    options.ignored_keys = paths.ignored;
+    const std::string path = arguments.filled("input_path");
+    ComparisonFile file = read_comparison_file(path, {"npu_path", "bench_path", "is_print_compare_log"});
+    if (file.npu_path.empty()) throw UserError("The file " + path + " has no npu_path.");
+    options.npu_path = std::move(file.npu_path);
+    options.bench_path = std::move(file.bench_path);
+    options.ignored_keys = std::move(file.unknown);
   } else {
     if (!arguments.given("target_path")) {
       throw UserError("--target_path (or -i) is missing; graph -h tells what it is");

@@ -1,7 +1,6 @@
 #include "tools/run_bisect/made_runs.h"
 
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/shrink/process.h"
+#include "tools/common/whole_file.h"
 
 namespace msrun::run_bisect {
 namespace {
@@ -47,8 +47,7 @@ MadeRuns::MadeRuns(std::string folder, std::string command) : folder_(std::move(
   notes_ = Json::object();
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return;
-  std::ifstream file(path);
-  notes_ = Json::parse(file, nullptr, false);
+  notes_ = Json::parse(read_whole_file(path, max_json_bytes), nullptr, false);
   if (!notes_.is_object()) throw UserError(sanitised(path) + " is no file of a search; give another folder with -o");
 }
 

@@ -251,6 +251,13 @@ TEST_F(RunBisect, ARunThatCannotBeRemovedIsNotTakenForANewOne) {
   EXPECT_THAT(run.err, AllOf(HasSubstr("runs/1 of an earlier run cannot be removed"), HasSubstr("busy")));
 }
 
+TEST_F(RunBisect, NotesThatAreNoFileAreRefused) {
+  fs::create_directories(scratch_ / "runs/bisect.json");
+  const Finished run = bisect(with_runs("1,2", command(2)));
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("bisect.json should be a file!"));
+}
+
 TEST_F(RunBisect, EndsThatAreNotGoodAndBadAreRefused) {
   Finished run = bisect(
       {"--good", "8", "--bad", "9", "--command", here(command(3)), "-o", scratch_ / "runs", "--api", "Torch.add.0"});
