@@ -80,20 +80,11 @@ YamlNode parse(const std::string& name, std::string_view text, bool compat) {
   return document;
 }
 
-// Tells of entries that name nothing, or what another entry names, the first of them one by one.
+// Tells of entries that name nothing, or what another entry names, the first of them one by one, and in the end how
+// many more there are.
 class Unmatched {
  public:
   Unmatched(std::string file, const Warn& warn) : file_(std::move(file)), warn_(warn) {}
-  ~Unmatched() {
-    if (count_ > most_told) {
-      warn_(file_ + ": " + std::to_string(count_ - most_told) + " more names match nothing.");
-    }
-    if (shared_ > most_told) {
-      warn_(file_ + ": " + std::to_string(shared_ - most_told) + " more rows are wanted by two.");
-    }
-  }
-  Unmatched(const Unmatched&) = delete;
-  Unmatched& operator=(const Unmatched&) = delete;
 
   void add(std::size_t line, const std::string& name, const char* what, const Recording& side) {
     if (++count_ > most_told) return;
@@ -109,6 +100,16 @@ class Unmatched {
   }
 
  private:
+  // Once all entries are looked at.
+  void tell_rest() const {
+    if (count_ > most_told) {
+      warn_(file_ + ": " + std::to_string(count_ - most_told) + " more names match nothing.");
+    }
+    if (shared_ > most_told) {
+      warn_(file_ + ": " + std::to_string(shared_ - most_told) + " more rows are wanted by two.");
+    }
+  }
+
   static constexpr std::size_t most_told = 10;
   const std::string file_;
   const Warn& warn_;
@@ -263,6 +264,7 @@ NameMap by_api(const Pair& pair, const std::string& file, bool compat, const War
     return !there || !golden->contains(entry.golden_api);
   });
   return {false, [golden, entries](const std::string& name) { return map_by_api(name, *entries, *golden); }, {}};
+  unmatched.tell_rest();
 }
 
 NameMap by_cell(const Pair& pair, const std::string& file, bool compat, const Warn& warn) {
@@ -277,6 +279,7 @@ NameMap by_cell(const Pair& pair, const std::string& file, bool compat, const Wa
     if (!used[i]) unmatched.add((*pairs)[i].line, (*pairs)[i].from, "cell", pair.target);
   }
   return {false, [pairs](const std::string& name) { return map_by_cell(name, *pairs, nullptr); }, {}};
+  unmatched.tell_rest();
 }
 
 NameMap by_data(const Pair& pair, const std::string& file, bool compat, const Warn& warn) {
@@ -323,6 +326,7 @@ NameMap by_data(const Pair& pair, const std::string& file, bool compat, const Wa
     }
   }
   return {true,
+  unmatched.tell_rest();
           [pairs](const std::string& name) -> std::optional<std::string> {
             const auto found = pairs->find(name);
             return found == pairs->end() ? name : found->second;
@@ -368,6 +372,7 @@ NameMap by_layer(const Pair& pair, const std::string& file, bool compat, const W
           compat ? recordings::RepeatedKeys::last_counts : recordings::RepeatedKeys::refused, unused));
   Unmatched unmatched(file, warn);
   for (const recordings::UnusedLayerRule& rule : unused) unmatched.add(rule.line, rule.name, "layer", pair.target);
+  unmatched.tell_rest();
   return {true,
           [pairs](const std::string& name) -> std::optional<std::string> {
             const auto found = pairs->find(name);
