@@ -265,8 +265,8 @@ void accept_ties(const TieRule& ties, const Value& bench, const Value& device, c
   const auto count = static_cast<double>(pair.device_indices->numel());
   rows[row][Metric::binary_error_rate] = Cell::fp64(static_cast<double>(judged->wrong) / count);
   rows[row].status = judged->wrong == 0 ? Status::pass : Status::error;
-  rows[row].message += "\n" + std::to_string(judged->accepted) +
-                       " indices differ from the benchmark's but select equal values, they count as equal.\n";
+  add_line(rows[row], std::to_string(judged->accepted) +
+                          " indices differ from the benchmark's but select equal values, they count as equal.");
 }
 
 }  // namespace
@@ -296,7 +296,7 @@ Comparison compare_outputs(std::string_view full_name, const OperatorTraits& tra
   if (!options.compat_msprobe) alignment = Alignment::find(traits.freedom, bench, device, first_input);
   walk.outputs(bench, alignment ? alignment->turned(device) : device);
   for (std::size_t i = 0; alignment && i < walk.rows().size(); ++i) {
-    if (alignment->changes(i)) walk.rows()[i].message += alignment->message();
+    if (alignment->changes(i)) add_line(walk.rows()[i], alignment->message());
   }
   if (!options.compat_msprobe) accept_ties(traits.ties, bench, device, first_input, walk.rows());
   return walk.finish();
@@ -309,8 +309,7 @@ bool is_owed(const Value& gradient) {
 
 void note_unchecked_gradient(DetailsRow& row) {
   row.trust.mistrust = Mistrust::backward_unchecked;
-  if (!row.message.ends_with('\n')) row.message += '\n';
-  row.message += mistrust_sentence(row.trust.mistrust) + "\n";
+  add_verdict(row, mistrust_sentence(row.trust.mistrust));
 }
 
 std::optional<Comparison> compare_gradients(std::string_view full_name, const OperatorTraits& traits,

@@ -212,6 +212,22 @@ void append_python_cell(std::string& out, const Cell& cell, int /*precision*/) {
   if (cell.kind != Cell::Kind::blank) append_python_number(out, cell.value);
 }
 
+bool is_suspicious(const DetailsRow& row) {
+  const bool is_bad = row.status == Status::warning || row.status == Status::error;
+  return row.beyond_rounding || (is_bad && !row.rounding_only);
+}
+
+void add_line(DetailsRow& row, std::string_view line) {
+  if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
+  row.message += line;
+  row.message += '\n';
+}
+
+void add_verdict(DetailsRow& row, std::string_view line) {
+  if (row.message.empty()) row.message += '\n';
+  add_line(row, line);
+}
+
 std::string cell_text(const Cell& cell, int precision) {
   std::string text;
   append_cell_text(text, cell, precision);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/compare/columns.h"
@@ -57,6 +58,18 @@ struct DetailsRow {
   // A blank cell for a metric that is not among the row's columns.
   const Cell& operator[](Metric metric) const;
 };
+
+// Whether the row speaks against the device: nothing explains a warning or an error, or what differs beyond rounding. A
+// SKIP row had no values to compare and is suspicious all the same if something else about it is known to be wrong,
+// such as the dtype of a result without elements.
+bool is_suspicious(const DetailsRow& row);
+
+// Adds a line of its own, without its end, to the Message.
+void add_line(DetailsRow& row, std::string_view line);
+
+// Likewise a line that readers of a CSV know a verdict by (message_lines.h): it is never the first, so that no text
+// which stands at the beginning is taken for one.
+void add_verdict(DetailsRow& row, std::string_view line);
 
 // Cell text of PyTorch's CSV files: fp64 fixed with precision decimals, fp32 and fp16 the shortest decimal that
 // round-trips in that type, integers plain, blank one space.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "kernels/compare/message_lines.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -416,10 +417,10 @@ std::string tail_sentence(const DifferenceMap& map, const Dims& shape) {
   const std::string of_place = map.place + " of " + tuple_text(shape);
   if (map.axis >= 0) {
     const auto axis = static_cast<std::size_t>(map.axis);
-    return "Wrong are the elements " + of_place + ": " + tail_text(map, shape[axis]) + " along axis " +
+    return std::string(wrong_are) + "the elements " + of_place + ": " + tail_text(map, shape[axis]) + " along axis " +
            std::to_string(axis) + part_text(map) + ".";
   }
-  return "Wrong are elements " + range_text(map) + ": " + tail_text(map, map.elements) +
+  return std::string(wrong_are) + "elements " + range_text(map) + ": " + tail_text(map, map.elements) +
          (map.place.empty() ? "" : ", which is " + of_place) + part_text(map) + ".";
 }
 
@@ -448,7 +449,7 @@ DifferenceMap map_differences(const Dims& shape, const std::vector<bool>& is_wro
 std::string place_sentence(const DifferenceMap& map, const Dims& shape) {
   const std::string all = std::to_string(map.elements);
   const std::string block =
-      "One contiguous block of elements differs: " + range_text(map) + " of " + all + " in row-major order";
+      std::string(one_block) + "of elements differs: " + range_text(map) + " of " + all + " in row-major order";
   const std::string of_place = map.place + " of " + tuple_text(shape);
   const std::string tail = map.block > 0 && map.kind != Kind::period ? ", " + tail_text(map, map.elements) : "";
   switch (map.kind) {
@@ -456,24 +457,24 @@ std::string place_sentence(const DifferenceMap& map, const Dims& shape) {
     case Kind::everywhere:
       return {};
     case Kind::element:
-      return "One element of " + all + " differs, at " + std::to_string(map.first) + " of the row-major order.";
+      return std::string(one_element) + all + " differs, at " + std::to_string(map.first) + " of the row-major order.";
     case Kind::block:
       return block + ".";
     case Kind::row:
       return block + ", which is row " + of_place + tail + part_text(map) + ".";
     case Kind::column:
-      return "Wrong is column " + of_place + part_text(map) + ".";
+      return std::string(wrong_is) + "column " + of_place + part_text(map) + ".";
     case Kind::head:
       if (map.region == map.last - map.first + 1) {
         return block + ", which is " + of_place + tail + part_text(map) + ".";
       }
-      return "Wrong is " + of_place + part_text(map) + ".";
+      return std::string(wrong_is) + of_place + part_text(map) + ".";
     case Kind::box:
-      return "Wrong are the elements " + of_place + part_text(map) + ".";
+      return std::string(wrong_are) + "the elements " + of_place + part_text(map) + ".";
     case Kind::tail:
       return tail_sentence(map, shape);
     case Kind::period:
-      return "Wrong is every " + ordinal(map.period) + " block of " + std::to_string(map.block) +
+      return std::string(wrong_is) + "every " + ordinal(map.period) + " block of " + std::to_string(map.block) +
              " elements, from element " + std::to_string(map.first) + " on" + part_text(map) + ".";
   }
   return {};

@@ -191,7 +191,7 @@ class Search {
     if (reordered_) parts.emplace_back("eigenvalues were put into the benchmark's order");
     std::string text = "A decomposition leaves a choice: before the comparison ";
     for (std::size_t i = 0; i < parts.size(); ++i) text += (i > 0 ? ", " : "") + parts[i];
-    return text + ".\n";
+    return text + ".";
   }
 
  private:

@@ -61,7 +61,7 @@ Tensor OverwriteChoice::applied(const Tensor& result, const Writes& writes) cons
 
 std::string OverwriteChoice::message() const {
   return "At " + std::to_string(kept_.size()) + " of " + std::to_string(elements_) +
-         " elements several values are written to one place: which of them stays is taken as the device chose.\n";
+         " elements several values are written to one place: which of them stays is taken as the device chose.";
 }
 
 }  // namespace msrun

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "kernels/compare/blocks.h"
+#include "kernels/compare/message_lines.h"
 #include "kernels/compare/rounding.h"
 #include "kernels/tensor/convert.h"
 
@@ -97,7 +98,9 @@ std::string_view mistrust_name(Mistrust mistrust) { return words[static_cast<std
 
 std::string_view mistrust_text(Mistrust mistrust) { return words[static_cast<std::size_t>(mistrust)].text; }
 
-std::string mistrust_sentence(Mistrust mistrust) { return "Proves little: " + std::string(mistrust_text(mistrust)); }
+std::string mistrust_sentence(Mistrust mistrust) {
+  return std::string(mistrust_line) + ": " + std::string(mistrust_text(mistrust));
+}
 
 Trust trust_in(const Tensor& bench, DType dtype, const SumModel& model) {
   Trust trust{.mistrust = same_everywhere(bench), .visible = std::nullopt};

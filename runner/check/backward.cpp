@@ -31,8 +31,12 @@ std::size_t tensors_in(const List& values) {
 
 bool was_compared(const DetailsRow& row) { return row.status != Status::skip; }
 
+bool is_clean(const std::vector<DetailsRow>& rows) {
+  return std::ranges::none_of(rows, [](const DetailsRow& row) { return is_suspicious(row); });
+}
+
 void add_to_rows(Comparison& comparison, const std::string& sentence) {
-  for (DetailsRow& row : comparison.rows) row.message += sentence + "\n";
+  for (DetailsRow& row : comparison.rows) add_line(row, sentence);
 }
 
 // Frameworks give no gradient in place of one of zeros, and zeros in place of none, as they like: of two lists that
@@ -184,7 +188,7 @@ class BackwardCheck {
     if (!taken.passes() || !taken.complete) return false;
     if (recorded_.empty()) return true;
     explain(taken);
-    return std::ranges::none_of(taken.comparison.rows, is_wrong);
+    return is_clean(taken.comparison.rows);
   }
 
   bool read_as_arguments(const List& gradients) {
@@ -328,7 +332,7 @@ class BackwardCheck {
         if (!with_failing && !reading.passes()) continue;
         if (std::ranges::none_of(reading.comparison.rows, was_compared)) continue;
         explain(reading);
-        if (std::ranges::none_of(reading.comparison.rows, is_wrong)) return result_of(reading);
+        if (is_clean(reading.comparison.rows)) return result_of(reading);
       }
     }
     if (!doubt_.empty()) return skipped_backward(doubt_);
@@ -347,14 +351,14 @@ class BackwardCheck {
     }
     explain(reading);
     for (DetailsRow& row : comparison.rows) {
-      if (reading.moves_only && !compat_ && !is_wrong(row)) note_unchecked_gradient(row);
+      if (reading.moves_only && !compat_ && !is_suspicious(row)) note_unchecked_gradient(row);
     }
     const bool several_outputs = input_.bench.output.is<List>() && !input_.op.traits().differentiable_output &&
                                  !input_.options.dialect->knows_several_outputs();
     for (std::size_t i = 0; reading.of_arguments && i < comparison.rows.size(); ++i) {
-      std::string& message = comparison.rows[i].message;
-      if (i >= positional_) message += "Gradient of a keyword argument, which msProbe does not compare.\n";
-      if (several_outputs) message += "Gradient through several outputs, which msProbe does not compare.\n";
+      DetailsRow& row = comparison.rows[i];
+      if (i >= positional_) add_line(row, "Gradient of a keyword argument, which msProbe does not compare.");
+      if (several_outputs) add_line(row, "Gradient through several outputs, which msProbe does not compare.");
     }
     const bool by_chance = comparison.is_chance();
     return {comparison.status, std::move(comparison.rows), by_chance};
@@ -379,10 +383,6 @@ class BackwardCheck {
 };
 
 }  // namespace
-
-bool is_wrong(const DetailsRow& row) {
-  return was_compared(row) && (row.beyond_rounding || (row.status != Status::pass && !row.rounding_only));
-}
 
 BackwardResult check_backward(const BackwardInput& input, Explainer& explainer, const ExplainBackward& explain) {
   const MaterialisedCall& call = input.call;

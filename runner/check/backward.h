@@ -39,9 +39,6 @@ struct BackwardResult {
   bool shares_by_chance = true;  // Comparison::is_chance
 };
 
-// Whether the values of a row of either direction are not those of sound hardware.
-bool is_wrong(const DetailsRow& row);
-
 // Explainer::explain, by whoever counts the memory that it was refused.
 using ExplainBackward = std::function<void(Explainer&, Comparison&, const SumStatistics&, const Explainer::Select&)>;
 

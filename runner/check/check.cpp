@@ -76,7 +76,9 @@ Mistrust mistrust_in(const Comparison& forward) {
 }
 
 // Nothing in one direction speaks against the device.
-bool is_clean(const std::vector<DetailsRow>& rows) { return std::ranges::none_of(rows, is_wrong); }
+bool is_clean(const std::vector<DetailsRow>& rows) {
+  return std::ranges::none_of(rows, [](const DetailsRow& row) { return is_suspicious(row); });
+}
 
 bool is_clean(const ApiResult& result) { return is_clean(result.forward_rows) && is_clean(result.backward_rows); }
 
@@ -292,7 +294,9 @@ class Check {
                                                            has_none ? bench_output
                                                            : float8 ? narrow_float8_result(device_output)
                                                                     : device_output);
-    if (choice.row() < forward.rows.size()) forward.rows[choice.row()].message += choice.message();
+    if (const std::string message = choice.message(); choice.row() < forward.rows.size() && !message.empty()) {
+      add_line(forward.rows[choice.row()], message);
+    }
     explain(explainer, forward, bench.output_sums, [&](const Evaluation& evaluation) {
       return leaves({compared_output(choice.applied(evaluation), *traits_)});
     });

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/base/error.h"
+#include "kernels/compare/message_lines.h"
 #include "kernels/io/torch/pt_file.h"
 #include "runner/check/row_lines.h"
 
@@ -26,7 +27,7 @@ void note_damaged_files(const ApiCall& call, const MaterialiseOptions& options, 
     if (spec == nullptr) return;
     const std::string& name = (*spec)->file();
     if (name.empty() || !is_damaged(**spec, options)) return;
-    add_line(row, "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
+    add_line(row, std::string(damaged_file_line) + name + " do not agree with its checksum: it may be damaged.");
   };
   for_each_leaf(call.args, note);
   for (const auto& [key, value] : call.kwargs) for_each_leaf(value, note);

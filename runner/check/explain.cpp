@@ -390,31 +390,30 @@ void Explainer::explain_row(Comparison& comparison, std::size_t place, const Sum
   if (explained && !silent && judged.fit.overflowed > 0) row.trust.mistrust = Mistrust::overflow;
   const bool doubtful = row.trust.mistrust != Mistrust::none;
   if (silent || (explained && row.status == Status::pass && !doubtful)) return;
-  if (!row.message.ends_with('\n')) row.message += '\n';
-  if (doubtful) row.message += mistrust_sentence(row.trust.mistrust) + "\n";
+  if (doubtful) add_verdict(row, mistrust_sentence(row.trust.mistrust));
   if (in_half) {
-    row.message += half_steps_text(judged.in_half, device.dtype(), judged.fit);
+    add_verdict(row, half_steps_text(judged.in_half, device.dtype(), judged.fit));
     return;
   }
   if (explained && row.status == Status::pass) return;
   if (judged.on_steps > 0) {
-    row.message += "At " + std::to_string(judged.on_steps) + " of " + std::to_string(device.numel()) +
-                   " elements a step lies within rounding: what is on its other side is right, too.\n";
+    add_verdict(row, "At " + std::to_string(judged.on_steps) + " of " + std::to_string(device.numel()) +
+                         " elements a step lies within rounding: what is on its other side is right, too.");
   }
   if (row.rounding_only && judged.operands != OperandRounding::none) {
-    row.message += operands_text(judged.operands, arithmetic_.settings_are_known, judged.fit);
+    add_verdict(row, operands_text(judged.operands, arithmetic_.settings_are_known, judged.fit));
     return;
   }
   if (row.rounding_only) {
-    row.message += judged.stored ? stored_text(device.dtype(), judged.fit)
-                                 : explained_text(device.dtype(), judged.model, judged.fit);
+    add_verdict(row, judged.stored ? stored_text(device.dtype(), judged.fit)
+                                   : explained_text(device.dtype(), judged.model, judged.fit));
     return;
   }
-  row.message += unexplained_text(device.numel(), judged.fit);
+  add_verdict(row, unexplained_text(device.numel(), judged.fit));
   row.difference = difference_of(bench, device, judged.fit);
   row.difference->explained = typical_allowance(bench, device.dtype(), judged.model);
   const std::string reason = finding(comparison, place, judged, select);
-  if (!reason.empty()) row.message += reason + "\n";
+  if (!reason.empty()) add_line(row, reason);
 }
 
 }  // namespace msrun

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "kernels/base/counted.h"
+#include "kernels/compare/message_lines.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -28,48 +29,48 @@ std::string overflowed_text(const SumModel& model, const RoundingFit& fit) {
 
 std::string explained_text(DType dtype, const SumModel& model, const RoundingFit& fit) {
   const std::string stored = std::string(name(dtype));
-  const std::string overflowed = overflowed_text(model, fit) + ".\n";
+  const std::string overflowed = overflowed_text(model, fit) + ".";
   if (model.longest == 0) {
     const bool is_rounded = fit.max_ulps == 0 && fit.overflowed == 0;
-    return "Explained by " + stored +
+    return std::string(explained_line) + stored +
            (is_rounded ? " rounding: every element is the rounded benchmark" : " rounding: at most 1 ULP") + overflowed;
   }
   const std::string inner(name(dtype == DType::float64 ? dtype : DType::float32));
   const std::string what = model.longest == 1 ? "operations in " + inner
                                               : "sums of up to " + std::to_string(model.longest) + " terms in " + inner;
-  return "Explained by rounding: " + what + (stored == inner ? "" : ", stored as " + stored) + "; at most " +
-         number(fit.max_share) + " of their error bound" + overflowed;
+  return std::string(explained_line) + "rounding: " + what + (stored == inner ? "" : ", stored as " + stored) +
+         "; at most " + number(fit.max_share) + " of their error bound" + overflowed;
 }
 
 std::string stored_text(DType dtype, const RoundingFit& fit) {
-  return "Explained by rounding: intermediate results are stored as " + std::string(name(dtype)) + "; at most " +
-         number(fit.max_share) + " of their error bound.\n";
+  return std::string(explained_line) + "rounding: intermediate results are stored as " + std::string(name(dtype)) +
+         "; at most " + number(fit.max_share) + " of their error bound.";
 }
 
 std::string operands_text(OperandRounding rounding, bool by_settings, const RoundingFit& fit) {
   const std::string what = by_settings ? "the device's settings let it round float32 operands to "
                                        : "frameworks let a device round these float32 operands by default, to ";
   const std::string format = rounding == OperandRounding::hf32 ? "HF32" : "TF32";
-  return "Explained by rounding: " + what + format + " (" + std::to_string(fraction_bits(rounding)) +
-         " fraction bits); at most " + number(fit.max_share) + " of what that changes.\n";
+  return std::string(explained_line) + "rounding: " + what + format + " (" + std::to_string(fraction_bits(rounding)) +
+         " fraction bits); at most " + number(fit.max_share) + " of what that changes.";
 }
 
 std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit) {
   return "Rounds its " + std::string(what) + " to " + std::string(name(dtype)) +
-         ": computed so, the call errs as much; at most " + number(fit.max_share) + " of what that explains.\n";
+         ": computed so, the call errs as much; at most " + number(fit.max_share) + " of what that explains.";
 }
 
 std::string unexplained_text(std::int64_t count, const RoundingFit& fit) {
   if (fit.explained()) {
-    return "Not explained by rounding: " + std::to_string(fit.misrounded) + " of " + std::to_string(count) +
-           " elements are not the nearest number to what sums in float32 can give.\n";
+    return std::string(unexplained_line) + ": " + std::to_string(fit.misrounded) + " of " + std::to_string(count) +
+           " elements are not the nearest number to what sums in float32 can give.";
   }
   const std::string ulps = ulp_text(fit.max_ulps);
   const std::string size = !std::isfinite(fit.max_ulps)    ? "beyond any ULP"
                            : ulps.starts_with("more than") ? "by " + ulps + " ULP"
                                                            : "by up to " + ulps + " ULP";
-  return "Not explained by rounding: " + std::to_string(fit.beyond) + " of " + std::to_string(count) +
-         " elements differ, " + size + ".\n";
+  return std::string(unexplained_line) + ": " + std::to_string(fit.beyond) + " of " + std::to_string(count) +
+         " elements differ, " + size + ".";
 }
 
 }  // namespace msrun

@@ -1,4 +1,4 @@
-// The lines of a Message that say whether rounding explains a result, each with its end of line.
+// The lines of a Message that say whether rounding explains a result.
 #pragma once
 
 #include <cstdint>

@@ -54,8 +54,8 @@ Value OutputChoice::applied(const Evaluation& evaluation) const {
 
 std::string OutputChoice::message() const {
   if (kept_) return kept_->message();
-  if (moved_) return "Elements within rounding of an edge: on which side they are counted is taken as on the device.\n";
-  if (indices_) return "Elements of equal value: which of them an index names is taken as the device chose.\n";
+  if (moved_) return "Elements within rounding of an edge: on which side they are counted is taken as on the device.";
+  if (indices_) return "Elements of equal value: which of them an index names is taken as the device chose.";
   return "";
 }
 

@@ -266,7 +266,7 @@ class SampledCheck {
       const DetailsRow& row = comparison.rows[i];
       const auto& [bench, device] = comparison.pairs[i];
       if (!device.defined()) continue;
-      if (row.status == Status::skip || is_wrong(row) || row.trust.mistrust != Mistrust::none) return false;
+      if (row.status == Status::skip || is_suspicious(row) || row.trust.mistrust != Mistrust::none) return false;
       // Twice as strict, because chance may have drawn fewer of those elements than there are.
       SumModel model;
       model.longest = sums.longest;
@@ -413,7 +413,7 @@ class SampledCheck {
       if (!of_gradients_[*tensors[i]].has_row) return std::nullopt;
       all.backward_rows.push_back(finished(of_gradients_[*tensors[i]]));
       if (i >= positional) {
-        all.backward_rows.back().message += "Gradient of a keyword argument, which msProbe does not compare.\n";
+        add_line(all.backward_rows.back(), "Gradient of a keyword argument, which msProbe does not compare.");
       }
     }
     all.backward = worst(all.backward_rows);

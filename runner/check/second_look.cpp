@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/base/clock.h"
+#include "kernels/compare/message_lines.h"
 #include "kernels/tensor/memory.h"
 #include "runner/results/reason.h"
 
@@ -31,7 +32,7 @@ bool same_tensors(const List& a, const List& b) {
 
 void note(std::vector<DetailsRow>& rows, const std::string& line) {
   for (DetailsRow& row : rows) {
-    if (row.status == Status::error) row.message += line + "\n";
+    if (row.status == Status::error) add_line(row, line);
   }
 }
 
@@ -55,12 +56,12 @@ void look_again(Device& device, const DeviceCall& call, const DeviceResult& firs
     // That beside the first result there is no memory for a second is of the host, and says nothing of the call.
     if (refused_tensors() != refused) return;
     const std::string line =
-        "Whether the result stays the same is not known, the call could not be run again: " + first_line(problem);
+        std::string(unknown_repetition_line) + " is not known, the call could not be run again: " + first_line(problem);
     note(result.forward_rows, line);
     note(result.backward_rows, line);
     return;
   }
-  const std::string line = "The device's result was another one when the call was run again.";
+  const std::string line = std::string(another_result_line) + " one when the call was run again.";
   if (!same_tensors({first.output}, {second.output})) note(result.forward_rows, line);
   if (!same_tensors(first.gradients, second.gradients)) note(result.backward_rows, line);
 }

@@ -3,9 +3,10 @@
 #include <limits>
 
 #include "kernels/api/operators.h"
+#include "kernels/compare/message_lines.h"
 #include "kernels/evaluate/evaluate.h"
-#include "kernels/io/files/csv.h"
 #include "kernels/io/dump/tensor_folder.h"
+#include "kernels/io/files/csv.h"
 #include "runner/device/device.h"
 #include "runner/dialects/dialect.h"
 #include "runner/dialects/error_data.h"
@@ -45,8 +46,9 @@ void append_pytorch_rows(std::string& out, const std::string& name, const std::v
 // Why a gradient was not checked; empty if it was. That is the line before the one that says so.
 std::string why_unchecked(const DetailsRow& row) {
   if (row.trust.mistrust != Mistrust::backward_unchecked) return {};
-  const std::size_t end = row.message.find("\n" + mistrust_sentence(row.trust.mistrust));
-  if (end == std::string::npos || end == 0) return {};
+  const std::size_t verdict = find_verdict(row.message, mistrust_sentence(row.trust.mistrust));
+  if (verdict == std::string::npos || verdict == 1) return {};
+  const std::size_t end = verdict - 1;
   const std::size_t begin = row.message.rfind('\n', end - 1);
   return row.message.substr(begin == std::string::npos ? 0 : begin + 1, end - begin - 1);
 }
@@ -59,7 +61,6 @@ class PyTorch final : public Dialect {
 
   const DumpDialect& dump() const override { return pytorch_dump(); }
   bool has_tensor_files(const DumpHeader& header) const override { return header.real_data; }
-  // Beside the dump, wherever it was moved to, or beside the dump that a link leads to.
   TensorFolder tensor_folder(const std::filesystem::path& recording, const DumpHeader& /*header*/) const override {
     const std::filesystem::path folder = tensor_folder_of(recording);
     return {folder, folder};

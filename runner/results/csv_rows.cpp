@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kernels/compare/message_lines.h"
 #include "kernels/compare/trust.h"
 
 namespace msrun {
@@ -11,8 +12,7 @@ namespace {
 Mistrust mistrust_in(std::string_view message) {
   for (std::size_t i = 1; i < mistrust_count; ++i) {
     const auto mistrust = static_cast<Mistrust>(i);
-    const std::string sentence = "\n" + mistrust_sentence(mistrust);
-    if (message.find(sentence) != std::string_view::npos) return mistrust;
+    if (find_verdict(message, mistrust_sentence(mistrust)) != std::string_view::npos) return mistrust;
   }
   return Mistrust::none;
 }
@@ -37,8 +37,8 @@ std::optional<Status> parse_status(std::string_view text) {
 }
 
 void read_verdict(DetailsRow& row) {
-  row.rounding_only = row.message.find("\nExplained by ") != std::string::npos;
-  row.beyond_rounding = row.message.find("\nNot explained by ") != std::string::npos;
+  row.rounding_only = find_verdict(row.message, explained_line) != std::string_view::npos;
+  row.beyond_rounding = find_verdict(row.message, unexplained_line) != std::string_view::npos;
   row.trust.mistrust = mistrust_in(row.message);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/base/text.h"
+#include "kernels/compare/message_lines.h"
 #include "runner/results/counts.h"
 
 namespace msrun {
@@ -18,11 +19,11 @@ constexpr double most_ulps = 1e6;
 
 // What stands in a Message from the sentence on that judges the rounding: the most telling lines.
 std::vector<std::string> explanation_in(const std::string& message) {
-  std::size_t start = message.find("\nNot explained by rounding");
-  if (start == std::string::npos) start = message.find("\nExplained by ");
+  const std::size_t unexplained = find_verdict(message, unexplained_line);
+  const std::size_t start = unexplained == std::string::npos ? find_verdict(message, explained_line) : unexplained;
   std::vector<std::string> lines;
   if (start == std::string::npos) return lines;
-  for (std::string_view rest = std::string_view(message).substr(start + 1); !rest.empty();) {
+  for (std::string_view rest = std::string_view(message).substr(start); !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     lines.push_back(sanitised(rest.substr(0, end)));
     rest.remove_prefix(std::min(end + 1, rest.size()));

@@ -32,11 +32,10 @@ State state_of(const ApiResult& result) {
 }
 
 State state_of(const DetailsRow& row) {
-  const bool is_bad = row.status == Status::warning || row.status == Status::error;
-  if (row.beyond_rounding || (is_bad && !row.rounding_only)) return State::suspicious;
+  if (is_suspicious(row)) return State::suspicious;
   if (row.status == Status::skip) return State::not_checkable;
   if (row.trust.mistrust != Mistrust::none) return State::proves_little;
-  return is_bad ? State::rounding : State::pass;
+  return row.status == Status::pass ? State::pass : State::rounding;
 }
 
 // How much a status speaks against the device.

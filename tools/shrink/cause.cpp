@@ -6,6 +6,7 @@
 
 #include "kernels/base/digits.h"
 #include "kernels/base/text.h"
+#include "kernels/compare/message_lines.h"
 #include "runner/results/counts.h"
 
 namespace msrun::shrink {
@@ -13,20 +14,13 @@ namespace {
 
 using Kind = DifferenceMap::Kind;
 
-// How sentences begin that name a place (kernels/compare/difference_map.cpp).
-constexpr std::array<std::string_view, 4> places{"One element of ", "One contiguous block ", "Wrong is ", "Wrong are "};
 // The line behind which a finding stands, if there is one, and how lines begin that are none.
-constexpr std::string_view amount = "Not explained by rounding";
-constexpr std::array<std::string_view, 3> no_findings{"The device's result was another", "Proves little", "The file "};
+constexpr std::string_view amount = unexplained_line;
+constexpr std::array no_findings{another_result_line, unknown_repetition_line, mistrust_line, damaged_file_line};
 
 template <class Beginnings>
 bool begins(std::string_view text, const Beginnings& beginnings) {
   return std::ranges::any_of(beginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
-}
-
-bool is_suspicious(const DetailsRow& row) {
-  const bool bad = row.status == Status::warning || row.status == Status::error;
-  return row.beyond_rounding || (bad && !row.rounding_only);
 }
 
 void replace_all(std::string& text, std::string_view what, std::string_view by) {
@@ -106,7 +100,7 @@ Said said_of(const DetailsRow& row) {
     is_behind = is_behind || is_amount;
     if (!is_behind || is_amount || begins(line, no_findings)) continue;
     for (const std::string& sentence : sentences_of(line)) {
-      if (begins(sentence, places)) {
+      if (begins(sentence, place_lines)) {
         names_place = true;
       } else if (said.finding.empty()) {
         said.finding = plain(sentence);
@@ -129,7 +123,9 @@ std::string one_line(const std::string& message) {
   return sanitised(text);
 }
 
-bool any_suspicious(const std::vector<DetailsRow>& rows) { return std::ranges::any_of(rows, is_suspicious); }
+bool any_suspicious(const std::vector<DetailsRow>& rows) {
+  return std::ranges::any_of(rows, [](const DetailsRow& row) { return is_suspicious(row); });
+}
 
 bool failed_to_run(const ApiResult& result) { return result.outcome == Outcome::failed_to_run; }
 

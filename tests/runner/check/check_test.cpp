@@ -63,6 +63,15 @@ TEST(Check, FaultsThatComeAndGoAreNamed) {
   EXPECT_THAT(result.backward_rows.at(1).message, Not(HasSubstr(came_and_went))) << "it is right";
 }
 
+// A Message may end without an end of line, as that of another shape does.
+TEST(Check, WhatIsAddedToAMessageIsALineOfItsOwn) {
+  const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
+  const ApiResult result = check(call, [](DeviceResult& of, int run) {
+    if (run == 0) of.output = Tensor::zeros(DType::float32, Dims{8, 2});
+  });
+  EXPECT_THAT(result.forward_rows.at(0).message, HasSubstr(std::string("not equal.\n") + came_and_went + "\n"));
+}
+
 // What the device says when it is asked again takes nothing back.
 TEST(Check, AFaultStandsThatCouldNotBeLookedAtAgain) {
   const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});

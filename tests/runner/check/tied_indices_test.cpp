@@ -58,6 +58,9 @@ class TiedIndices : public ::testing::Test {
     ComputingDevice device(change);
     const ApiResult result = check_api(call, 0, device, 0, files_.options());
     EXPECT_EQ(result.outcome, Outcome::checked) << result.message;
+    for (const DetailsRow& row : result.forward_rows) {
+      EXPECT_EQ(row.message.find(".Elements"), std::string::npos) << row.message;
+    }
     return is_suspicious(result) || result.forward == Status::error;
   }
 
