@@ -9,13 +9,12 @@
 #include <tuple>
 
 #include "kernels/base/text.h"
+#include "tools/recordings/call_rules.h"
 #include "tools/recordings/written_inputs.h"
 
 namespace msrun::dump_compare {
 namespace {
 
-constexpr auto communications = std::to_array<std::string_view>(
-    {"send", "recv", "broadcast", "all_reduce", "reduce", "all_gather", "gather", "scatter", "all_to_all"});
 constexpr auto directed = std::to_array<std::string_view>(
     {"send", "recv", "isend", "irecv", "broadcast", "scatter", "gather", "send_object_list", "recv_object_list"});
 constexpr auto counterparts =
@@ -25,10 +24,6 @@ constexpr auto counterparts =
                                                                   {"irecv", "isend"},
                                                                   {"send_object_list", "recv_object_list"},
                                                                   {"recv_object_list", "send_object_list"}});
-
-bool holds_any(std::string_view name, const auto& words) {
-  return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
-}
 
 // What the documented search does not look at.
 bool is_left_out(std::string_view name) {
@@ -300,7 +295,7 @@ class Search {
 
 bool is_communication_of_msprobe(const std::string& name) {
   const bool distributed = name.starts_with("Distributed") || name.starts_with("MintDistributed");
-  return distributed && holds_any(name, communications);
+  return distributed && recordings::holds_communication(name);
 }
 
 std::vector<FoundCall> search_differences(const std::vector<SearchedRank>& ranks) { return Search(ranks).run(); }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tools/recordings/call_rules.h"
 #include "tools/recordings/not_finite.h"
 #include "tools/recordings/overflowed_sum.h"
 
@@ -15,12 +16,6 @@ using recordings::infinite_number;
 using recordings::NotFinite;
 using recordings::RequiresGrad;
 using recordings::State;
-
-constexpr auto without_rules =
-    std::to_array<std::string_view>({"empty", "empty_like", "numpy", "to", "__setitem__", "empty_with_format",
-                                     "new_empty_strided", "new_empty", "empty_strided"});
-constexpr auto with_few_rules = std::to_array<std::string_view>(
-    {"_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "batch_isend_irecv"});
 
 constexpr const char* nan_in_target = "error: There is nan/inf/-inf in the maximum or minimum value of NPU.";
 constexpr const char* not_finite_apart = "error: NaN or infinities are in other statistics of NPU than of Bench.";
@@ -102,8 +97,8 @@ class Judge {
       for (ComparedRow& row : rows_) keep_metric_messages(row, mode_);
     }
     const std::string api = api_name();
-    if (std::ranges::find(without_rules, api) != without_rules.end()) return judge_fit_alone();
-    few_ = std::ranges::find(with_few_rules, api) != with_few_rules.end();
+    if (recordings::is_without_rules(api)) return judge_fit_alone();
+    few_ = recordings::has_buffers(api);
     if (mode_ == Mode::md5) {
       for (ComparedRow& row : rows_) {
         judge_sums(row);

@@ -27,6 +27,13 @@ struct Shown {
   bool npu;
 };
 
+std::uint8_t level_in(std::string_view shown) {
+  for (const Level level : {Level::error, Level::warning}) {
+    if (shown == level_text(level)) return static_cast<std::uint8_t>(level);
+  }
+  return static_cast<std::uint8_t>(Level::pass);
+}
+
 std::vector<PageParameter> parameters_of(const ShownData& data, bool outputs) {
   std::string text;
   append_data(text, data, outputs, JsonStyle(false), 0);
@@ -37,7 +44,7 @@ std::vector<PageParameter> parameters_of(const ShownData& data, bool outputs) {
     parameter.name = name;
     for (const auto& [key, value] : fields.items()) {
       const auto& shown = value.get_ref<const std::string&>();
-      if (key == "Result") parameter.level = shown == "error" ? 2 : shown == "warning" ? 1 : 0;
+      if (key == "Result") parameter.level = level_in(shown);
       const bool said = key == "Result" || (key == "Err_message" && shown == "[]") ||
                         (key == "Requires_grad Consistent" && shown == "True");
       if (said) continue;

@@ -231,9 +231,8 @@ class DataWriter {
     }
     if (dialect() == Dialect::vis) return;
     const auto result = [&] {
-      constexpr std::array<std::string_view, 3> levels{"pass", "warning", "error"};
       member("Result");
-      append_quoted(out_, levels[static_cast<std::size_t>(judged.level)]);
+      append_quoted(out_, level_text(judged.level));
     };
     const bool md5 = data_.rules.mode == Mode::md5;
     if (md5) result();

@@ -7,10 +7,14 @@
 
 #include "kernels/base/error.h"
 #include "tools/dump_compare/rows.h"
+#include "tools/recordings/call_rules.h"
 #include "tools/recordings/overflowed_sum.h"
 
 namespace msrun::graph {
 
+using recordings::has_buffers;
+using recordings::is_uninitialised;
+using recordings::is_without_rules;
 using recordings::NotFinite;
 
 namespace {
@@ -21,23 +25,6 @@ std::string_view api_of(std::string_view name) {
   if (dot == std::string_view::npos) return {};
   const std::string_view rest = name.substr(dot + 1);
   return rest.substr(0, rest.find('.'));
-}
-
-// Calls whose outputs hold whatever was in memory.
-bool is_uninitialised(std::string_view api) {
-  constexpr std::array<std::string_view, 6> apis{"empty",     "empty_like",   "empty_with_format", "new_empty_strided",
-                                                 "new_empty", "empty_strided"};
-  return std::ranges::find(apis, api) != apis.end();
-}
-
-bool is_without_rules(std::string_view api) {
-  return is_uninitialised(api) || api == "numpy" || api == "to" || api == "__setitem__";
-}
-
-// Their inputs are buffers that they fill.
-bool has_buffers(std::string_view api) {
-  return api == "_reduce_scatter_base" || api == "_all_gather_base" || api == "all_to_all_single" ||
-         api == "batch_isend_irecv";
 }
 
 constexpr std::array<Role, statistic_count> statistics{Role::max, Role::min, Role::mean, Role::norm};
@@ -99,25 +86,53 @@ Mode mode_of(const Side& npu, const Side& bench) {
   return npu.has_md5 ? Mode::md5 : Mode::summary;
 }
 
-std::string_view finding_text(Finding finding) {
-  constexpr std::array<std::string_view, 16> texts{
-      "error: There is nan/inf/-inf in the maximum or minimum value of NPU.",
-      "error: The NormRelativeErr of output is greater than 0.5.",
-      "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.",
-      "error: The Required_Grad of NPU and Bench are inconsistent",
-      "error: The scalar parameters of NPU and Bench are inconsistent.",
-      "error: The dtype of NPU and Bench are inconsistent.",
-      "error: The shape of NPU and Bench are inconsistent.",
-      "warning: The norm relative error of output is 10 times that of input.",
-      "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1",
-      "error: The CRC-32 value of NPU differs from that of the bench.",
-      "warning: The parameter of NPU does not match the bench.",
-      "error: NaN or infinities are in other statistics of NPU than of Bench.",
-      "error: The values of NPU and Bench differ.",
-      "error: Dump file not found or read failed.",
-      "error: The position of inf or nan in NPU and bench Tensor do not match.",
-      "error: The recorded tensor has elements, its file has none."};
-  return texts[static_cast<std::size_t>(finding)];
+namespace {
+
+// What .vis.db says of a finding, in which the level stands once more, and the level that it gives a parameter.
+struct FindingWords {
+  Finding finding;
+  Level level;
+  std::string_view text;
+};
+
+constexpr auto finding_words = std::to_array<FindingWords>({
+    {Finding::not_finite, Level::error, "error: There is nan/inf/-inf in the maximum or minimum value of NPU."},
+    {Finding::norm_of_output, Level::error, "error: The NormRelativeErr of output is greater than 0.5."},
+    {Finding::ratio_of_output, Level::error,
+     "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6."},
+    {Finding::requires_grad, Level::error, "error: The Required_Grad of NPU and Bench are inconsistent"},
+    {Finding::scalar, Level::error, "error: The scalar parameters of NPU and Bench are inconsistent."},
+    {Finding::dtype, Level::error, "error: The dtype of NPU and Bench are inconsistent."},
+    {Finding::shape, Level::error, "error: The shape of NPU and Bench are inconsistent."},
+    {Finding::norm_jump, Level::warning, "warning: The norm relative error of output is 10 times that of input."},
+    {Finding::cosine_drop, Level::warning,
+     "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1"},
+    {Finding::checksum, Level::error, "error: The CRC-32 value of NPU differs from that of the bench."},
+    {Finding::no_counterpart, Level::warning, "warning: The parameter of NPU does not match the bench."},
+    {Finding::not_finite_apart, Level::error, "error: NaN or infinities are in other statistics of NPU than of Bench."},
+    {Finding::values, Level::error, "error: The values of NPU and Bench differ."},
+    {Finding::tensor_file, Level::error, "error: Dump file not found or read failed."},
+    {Finding::tensor_places, Level::error, "error: The position of inf or nan in NPU and bench Tensor do not match."},
+    {Finding::tensor_empty, Level::error, "error: The recorded tensor has elements, its file has none."},
+});
+
+constexpr bool are_in_order() {
+  for (std::size_t i = 0; i < finding_words.size(); ++i) {
+    if (static_cast<std::size_t>(finding_words[i].finding) != i) return false;
+  }
+  return true;
+}
+static_assert(are_in_order());
+
+Level finding_level(Finding finding) { return finding_words[static_cast<std::size_t>(finding)].level; }
+
+}  // namespace
+
+std::string_view finding_text(Finding finding) { return finding_words[static_cast<std::size_t>(finding)].text; }
+
+std::string_view level_text(Level level) {
+  constexpr std::array<std::string_view, 3> texts{"pass", "warning", "error"};
+  return texts[static_cast<std::size_t>(level)];
 }
 
 std::optional<Finding> unmeasured(const dump_compare::TensorMetrics& metrics) {
@@ -261,9 +276,7 @@ void Judge::find_faults(std::uint32_t node, std::vector<Judged>& judged) const {
   for (Judged& one : judged) {
     std::ranges::sort(one.findings);
     one.findings.erase(std::unique(one.findings.begin(), one.findings.end()), one.findings.end());
-    for (const Finding finding : one.findings) {
-      one.level = std::max(one.level, finding_text(finding).starts_with("error") ? Level::error : Level::warning);
-    }
+    for (const Finding finding : one.findings) one.level = std::max(one.level, finding_level(finding));
   }
 }
 

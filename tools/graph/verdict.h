@@ -33,6 +33,9 @@ struct Index {
 
 enum class Level : std::uint8_t { pass, warning, error };
 
+// "pass", "warning", "error".
+std::string_view level_text(Level level);
+
 // One statistic of both sides.
 struct Difference {
   enum class Form : std::uint8_t { none, integer, real, nan };

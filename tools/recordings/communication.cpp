@@ -7,14 +7,10 @@
 #include <unordered_map>
 
 #include "kernels/base/text.h"
+#include "tools/recordings/call_rules.h"
 
 namespace msrun::recordings {
 namespace {
-
-constexpr auto api_words = std::to_array<std::string_view>(
-    {"send", "recv", "broadcast", "all_reduce", "reduce", "all_gather", "gather", "isend", "irecv", "scatter",
-     "reduce_scatter", "_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "all_to_all",
-     "all_gather_into_tensor", "reduce_scatter_tensor", "send_object_list", "recv_object_list"});
 
 std::string_view type_of(std::string_view name) { return name.substr(0, name.find('.')); }
 
@@ -87,11 +83,10 @@ bool is_communication(const Recording& side, const Call& call) {
   const std::string_view name = side.name(call);
   const std::string_view api = api_of(name, call);
   if (type_of(name) != "Distributed") {
-    return !call.module && std::ranges::find(api_words, api) != api_words.end() && type_of(name) != "Tensor" &&
-           type_of(name) != "Torch" && api != "gather" && api != "scatter" && api != "reduce";
+    return !call.module && is_between_ranks(api) && type_of(name) != "Tensor" && type_of(name) != "Torch" &&
+           api != "gather" && api != "scatter" && api != "reduce";
   }
-  return std::ranges::any_of(api_words,
-                             [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+  return holds_communication(name);
 }
 
 RankOrder::RankOrder(std::vector<Rank> ranks) : ranks_(std::move(ranks)) {
