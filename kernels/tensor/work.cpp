@@ -10,7 +10,7 @@
 namespace msrun {
 namespace {
 
-// Seconds of a core, which any call may take.
+// Operations that any call may take, whatever its tensors: some seconds of a core.
 constexpr double always_allowed = 1e11;
 // Operators over tensors of n elements in all take at most some n^1.5 operations: a product of matrices [m, k] and
 // [k, n] takes the root of the product of the three sizes, a convolution as many times more as its kernel is wide. The

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <latch>
 #include <thread>
 #include <vector>
+
+#include "tests/support/msrun_process.h"
 
 namespace msrun {
 namespace {
@@ -56,11 +59,22 @@ TEST(MemoryBudget, WhatNeverFitsIsAlone) {
   EXPECT_TRUE(alone);
 }
 
+// Each thread holds its share until the others have theirs.
 TEST(MemoryBudget, TheUsualOneHasRoomForSmallFiles) {
   MemoryBudget budget;
-  const MemoryBudget::Share one = budget.take(1 << 20);
-  const MemoryBudget::Share other = budget.take(1 << 20);
-  const MemoryBudget::Share nothing = budget.take(0);
+  std::latch all(3);
+  std::atomic<int> met{0};
+  {
+    std::vector<std::jthread> threads;
+    for (const std::uint64_t bytes : {1 << 20, 1 << 20, 0}) {
+      threads.emplace_back([&, bytes] {
+        const MemoryBudget::Share share = budget.take(bytes);
+        all.count_down();
+        if (testing::eventually(60, [&] { return all.try_wait(); })) ++met;
+      });
+    }
+  }
+  EXPECT_EQ(met, 3);
 }
 
 }  // namespace

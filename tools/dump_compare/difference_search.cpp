@@ -46,7 +46,6 @@ struct Node {
   End end = End::link;
   std::int64_t layer = 0;
   std::size_t sub_layer = 0;  // of the call itself: computing calls since the communication before it
-  bool connected = false;
   struct Computing {
     std::size_t call = 0;
     std::size_t sub_layer = 0;

@@ -42,7 +42,7 @@ struct Difference {
   Form form = Form::none;
   std::int64_t integer = 0;
   double real = 0;
-  bool has_relative = false;  // no_index: N/A, or Nan where the difference is
+  bool has_relative = false;  // without it the relative difference is shown as N/A, as Nan where the form is nan
   double relative = 0;        // percent
 
   // The benchmark's statistic is 0, and this one is not.

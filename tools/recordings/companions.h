@@ -33,7 +33,6 @@ class Construct {
  public:
   void add(std::string call, std::string parent) { parents_[std::move(call)] = std::move(parent); }
   bool empty() const { return parents_.empty(); }
-  bool knows(std::string_view call) const { return parents_.contains(std::string(call)); }
   // Empty if it has none.
   std::string parent(std::string_view call) const;
   // From the outermost module to the call itself. A circle ends the search.

@@ -26,8 +26,9 @@ Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, c
 // bfloat16 and float16.
 bool is_half(const Recording& side, const Leaf& leaf);
 
-// A number for the content of a tensor: equal for tensors of one element count and equal checksum or statistics.
-// Nothing tells two empty tensors, or tensors without either, from each other: 0.
+// A number for the content of a tensor: equal for tensors of one element count and, as only those count, equal
+// checksums, or else equal statistics. 0 where nothing tells tensors from each other: without a checksum where
+// checksums count, else without statistics or without elements.
 std::uint64_t content_of(const Recording& side, const Leaf& leaf, bool checksums);
 
 }  // namespace msrun::recordings

@@ -51,7 +51,6 @@ struct Row {
 // Adds a sentence to row.note.
 void add_note(Row& row, const std::string& sentence);
 
-inline constexpr std::uint64_t whole_file = 0;
 std::uint64_t input_place(std::size_t index);
 std::uint64_t output_place(std::size_t index);
 

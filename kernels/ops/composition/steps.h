@@ -38,7 +38,6 @@ inline LastStep moving_step(const Var& output) {
   step.any_layout = true;
   return step;
 }
-inline LastSteps moving_steps(const ComposedCall& call) { return {{moving_step(call.output)}}; }
 
 // The gradients of the arguments, in other shapes.
 inline LastStep whole_call(const Var& output) { return {output, {}}; }
