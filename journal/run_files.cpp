@@ -23,9 +23,7 @@ constexpr std::size_t stamp_length = 14;
 constexpr std::string_view shard_prefix = "shard";
 constexpr std::string_view node_prefix = "node-";
 
-bool is_label_char(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.';
-}
+bool is_label_char(char c) { return is_alphanumeric(c) || c == '-' || c == '.'; }
 
 // Digits, a part of the recording behind them.
 bool is_stamp(std::string_view text) {

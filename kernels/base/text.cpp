@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "kernels/base/digits.h"
+
 namespace msrun {
 
 namespace {
@@ -189,8 +191,7 @@ std::string escaped_for_shell(std::string_view word) {
 
 std::string shell_quoted(std::string_view word) {
   const auto harmless = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./:=,+@%").find(c) != std::string_view::npos;
+    return is_alphanumeric(c) || std::string_view("_-./:=,+@%").find(c) != std::string_view::npos;
   };
   if (sanitised(word) != word) return escaped_for_shell(word);
   if (!word.empty() && std::all_of(word.begin(), word.end(), harmless)) return std::string(word);

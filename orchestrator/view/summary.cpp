@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/base/counted.h"
+#include "kernels/base/digits.h"
 #include "kernels/base/text.h"
 #include "orchestrator/view/rank_table.h"
 #include "runner/results/api_name.h"
@@ -73,11 +74,11 @@ std::string reason_key(std::string reason, const std::string& name) {
   bool in_word = false;
   bool in_number = false;
   for (const char c : reason) {
-    const bool digit = c >= '0' && c <= '9';
+    const bool digit = is_digit(c);
     in_number = digit && !in_word;
     if (!in_number) key += c;
     if (in_number && !key.ends_with('#')) key += '#';
-    in_word = !in_number && (digit || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+    in_word = !in_number && (digit || c == '_' || is_letter(c));
   }
   for (const std::string_view unit : {"# KiB", "# MiB", "# GiB", "# TiB"}) {
     for (std::size_t at = 0; (at = key.find(unit, at)) != std::string::npos;) key.erase(at + 2, 1);

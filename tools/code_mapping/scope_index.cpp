@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/base/digits.h"
+
 namespace msrun::code_mapping {
 
 namespace {
@@ -34,8 +36,6 @@ std::uint64_t key_hash(std::string_view scope) {
 bool is_key(std::string_view key, std::string_view scope) {
   return std::ranges::equal(key, scope, {}, {}, key_character);
 }
-
-bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
 bool may_match(std::string_view scope) { return scope.find_first_not_of("0123456789") != std::string_view::npos; }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "kernels/base/digits.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/yaml/yaml.h"
@@ -99,7 +100,6 @@ class Unmatched {
           " both belong to " + bounded(pair.to) + ", which is compared with one of them alone.");
   }
 
- private:
   // Once all entries are looked at.
   void tell_rest() const {
     if (count_ > most_told) {
@@ -110,6 +110,7 @@ class Unmatched {
     }
   }
 
+ private:
   static constexpr std::size_t most_told = 10;
   const std::string file_;
   const Warn& warn_;
@@ -263,8 +264,8 @@ NameMap by_api(const Pair& pair, const std::string& file, bool compat, const War
     if (there && !golden->contains(entry.golden_api)) unmatched.add(entry.line, entry.golden_api, "API", pair.golden);
     return !there || !golden->contains(entry.golden_api);
   });
-  return {false, [golden, entries](const std::string& name) { return map_by_api(name, *entries, *golden); }, {}};
   unmatched.tell_rest();
+  return {false, [golden, entries](const std::string& name) { return map_by_api(name, *entries, *golden); }, {}};
 }
 
 NameMap by_cell(const Pair& pair, const std::string& file, bool compat, const Warn& warn) {
@@ -278,8 +279,8 @@ NameMap by_cell(const Pair& pair, const std::string& file, bool compat, const Wa
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (!used[i]) unmatched.add((*pairs)[i].line, (*pairs)[i].from, "cell", pair.target);
   }
-  return {false, [pairs](const std::string& name) { return map_by_cell(name, *pairs, nullptr); }, {}};
   unmatched.tell_rest();
+  return {false, [pairs](const std::string& name) { return map_by_cell(name, *pairs, nullptr); }, {}};
 }
 
 NameMap by_data(const Pair& pair, const std::string& file, bool compat, const Warn& warn) {
@@ -325,8 +326,8 @@ NameMap by_data(const Pair& pair, const std::string& file, bool compat, const Wa
       unmatched.add_shared(each, std::string(owner->second));
     }
   }
-  return {true,
   unmatched.tell_rest();
+  return {true,
           [pairs](const std::string& name) -> std::optional<std::string> {
             const auto found = pairs->find(name);
             return found == pairs->end() ? name : found->second;
@@ -337,8 +338,7 @@ NameMap by_data(const Pair& pair, const std::string& file, bool compat, const Wa
 // A text as PyYAML writes it for a key or a value.
 std::string yaml_text(const std::string& text) {
   const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == '/';
+    return is_alphanumeric(c) || c == '_' || c == '.' || c == '/';
   });
   if (plain) return text;
   std::string quoted = "'";

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "kernels/base/counted.h"
+#include "kernels/base/digits.h"
 #include "kernels/base/text.h"
 
 namespace msrun::graph {
@@ -264,8 +265,7 @@ class Builder {
 // Whether "Template(" stands in the line at the end of a word that begins with a capital.
 bool has_template(std::string_view line) {
   constexpr std::string_view mark = "Template(";
-  const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
-  const auto is_word = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  const auto is_word = [](char c) { return is_alphanumeric(c) || c == '_'; };
   for (std::size_t at = line.find(mark); at != std::string_view::npos; at = line.find(mark, at + 1)) {
     std::size_t begin = at;
     while (begin > 0 && is_letter(line[begin - 1])) --begin;

@@ -4,13 +4,14 @@
 #include <system_error>
 #include <utility>
 
+#include "kernels/base/digits.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/hash.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
-#include "tools/shrink/process.h"
 #include "tools/common/whole_file.h"
+#include "tools/shrink/process.h"
 
 namespace msrun::run_bisect {
 namespace {
@@ -26,8 +27,7 @@ std::string name_of(const std::string& version) {
   std::string name;
   bool changed = version.size() > 100;
   for (const char c : version) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '_' || (c == '.' && !name.empty());
+    const bool plain = is_alphanumeric(c) || c == '-' || c == '_' || (c == '.' && !name.empty());
     changed = changed || !plain;
     if (name.size() < 100) name += plain ? c : '_';
   }

@@ -5,9 +5,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "kernels/base/digits.h"
 #include "kernels/base/error.h"
-#include "kernels/io/files/paths.h"
 #include "kernels/io/dump/tensor_folder.h"
+#include "kernels/io/files/paths.h"
 #include "kernels/io/torch/pt_file.h"
 
 namespace msrun::shrink {
@@ -18,7 +19,7 @@ std::string file_stem(const std::string& name) {
   constexpr std::size_t longest = 150;
   std::string stem = name.substr(0, longest);
   for (char& c : stem) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
+    const bool plain = is_alphanumeric(c) || c == '.';
     if (!plain) c = '_';
   }
   return stem;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "kernels/base/digits.h"
+
 namespace msrun {
 namespace {
 
@@ -68,8 +70,7 @@ class Tokenizer {
 
  private:
   static bool is_word_character(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ||
-           c == '-' || c == '+' || c == '/';
+    return is_alphanumeric(c) || c == '_' || c == '.' || c == '-' || c == '+' || c == '/';
   }
   bool at_end() {
     if (position_ < size_) return false;

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "kernels/base/clock.h"
+#include "kernels/base/digits.h"
 #include "kernels/base/error.h"
 #include "kernels/base/process_end.h"
 #include "kernels/base/processes.h"
@@ -69,9 +70,7 @@ std::string_view text_or_nothing(const char* text) {
 
 bool is_name(std::string_view name) {
   constexpr std::string_view others = "._-";
-  const auto fits = [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || others.find(c) != others.npos;
-  };
+  const auto fits = [&](char c) { return is_alphanumeric(c) || others.find(c) != others.npos; };
   return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, fits);
 }
 
