@@ -84,6 +84,7 @@ class AttWalk {
   Comparison finish() {
     Comparison comparison;
     comparison.status = verdict_.passes() ? Status::pass : Status::error;
+    if (rows_.empty()) comparison.mistrust = Mistrust::nothing_compared;
     comparison.rows = std::move(rows_);
     comparison.pairs = std::move(pairs_);
     return comparison;

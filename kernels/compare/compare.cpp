@@ -98,6 +98,7 @@ class Walk {
       if (row.status == Status::pass || row.status == Status::skip) continue;
       if (options_.compat_msprobe || comparison.status != Status::error) comparison.status = row.status;
     }
+    if (rows_.empty()) comparison.mistrust = Mistrust::nothing_compared;
     comparison.rows = std::move(rows_);
     comparison.pairs = std::move(pairs_);
     comparison.pairs.resize(comparison.rows.size());
@@ -148,7 +149,7 @@ class Walk {
   }
 
   void lists(const List& bench, const List& device) {
-    if (bench.size() > device.size()) {
+    if (bench.size() != device.size()) {
       add(Status::error, structure_differs);
       return;
     }

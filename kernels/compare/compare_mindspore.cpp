@@ -155,6 +155,7 @@ Comparison compare(const MindSporeSlots& slots, bool gradients, const CompareOpt
   comparison.pairs.resize(slots.rounded.size());
   const std::size_t pairs = std::min(of_bench.size(), of_tested.size());
   const bool notes_gradients = gradients && !options.compat_msprobe;
+  bool any_element = false;  // was compared
   for (std::size_t i = 0; i < pairs; ++i) {
     const std::size_t place = of_bench[i];
     const Value& tested = slots.tested[of_tested[i]];
@@ -170,8 +171,10 @@ Comparison compare(const MindSporeSlots& slots, bool gradients, const CompareOpt
     if (bench_tensor != nullptr && tested_tensor != nullptr) {
       comparison.pairs[place] = {*bench_tensor, *tested_tensor};
     }
+    any_element = any_element || bench_tensor == nullptr || bench_tensor->numel() > 0;
     if (row.status == Status::error) comparison.status = Status::error;
   }
+  if (!any_element && comparison.status == Status::pass) comparison.mistrust = Mistrust::nothing_compared;
   if (notes_gradients) {
     const auto compared = std::span(of_bench).first(pairs);
     for (const std::size_t place : kept(slots.rounded, true)) {

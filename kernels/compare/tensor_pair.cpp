@@ -22,8 +22,9 @@ std::string size_text(const Dims& shape) {
   return text + "])";
 }
 
-// Families of dtypes that are compared with each other. Upstream knows only the first three, without int16.
-enum Family : unsigned { none = 0, floating = 1, boolean = 2, integer = 4, complex = 8 };
+// Families of dtypes that are compared with each other (precision_metrics.md 3). Upstream knows only the first three;
+// int16, which is in none of them, is compared with itself.
+enum Family : unsigned { none = 0, floating = 1, boolean = 2, integer = 4, complex = 8, short_integer = 16 };
 
 unsigned families(DType dtype, bool compat) {
   switch (dtype) {
@@ -32,15 +33,14 @@ unsigned families(DType dtype, bool compat) {
     case DType::float64:
       return floating;
     case DType::boolean:
-      return boolean;
     case DType::uint8:
-      return compat ? boolean : boolean | integer;
+      return boolean;
     case DType::int8:
     case DType::int32:
     case DType::int64:
       return integer;
     case DType::int16:
-      return compat ? none : integer;
+      return compat ? none : short_integer;
     case DType::complex64:
     case DType::complex128:
       return compat ? none : complex;

@@ -135,5 +135,20 @@ TEST_F(Unchecked, CallsWithoutAnOutputMakeNoGreenRun) {
   EXPECT_THAT(read_file(only_file(out(), "accuracy_checking_report_")), HasSubstr("Nothing was checked."));
 }
 
+// An empty list has not even a row.
+TEST_F(Unchecked, EmptyListsMakeNoGreenRun) {
+  const std::string recording = dump_of(
+      {{"Tensor.size.0.forward",
+        {{"input_args", {tensor(std::vector<int>(), false)}},
+         {"input_kwargs", json::object()},
+         {"output", json::array()}}},
+       {"Torch.unbind.0.forward",
+        {{"input_args", {tensor({0, 3}, false)}}, {"input_kwargs", json::object()}, {"output", json::array()}}}});
+  const Finished finished = check(recording, {"--junit", (scratch_ / "run.xml").string()});
+  EXPECT_EQ(finished.exit_code, 1) << finished.out;
+  EXPECT_THAT(finished.out + finished.err, HasSubstr("Nothing was checked"));
+  EXPECT_THAT(read_file(scratch_ / "run.xml"), HasSubstr("there is no output to compare."));
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -215,8 +215,8 @@ Value embedding_bag(const Bound& args) {
                                  {args.text("mode"), padding, args.flag("scale_grad_by_freq")}));
 }
 
-// The form below torch.nn.functional, which also returns the bag of every index and the sizes of the bags. Its fourth
-// result, the winners of mode max, is not offered: it is what the backward kernel of a device keeps for itself.
+// The form below torch.nn.functional, which also returns the bag of every index, the sizes of the bags and the winners
+// of mode max: what the backward kernel of a device keeps for itself, of which each device gives what it needs.
 Value embedding_bag_with_offsets(const Bound& args) {
   static const std::vector<std::string> modes{"sum", "mean", "max"};
   const std::int64_t mode = args.integer("mode");
@@ -294,7 +294,7 @@ OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bo
    embedding_bag_with_offsets);
 NAMES("embedding_bag_with_offsets", "Torch: embedding_bag");
 TRAITS("embedding_bag_with_offsets", .ranks_in = ranks_bags<4>, .varies = Varies::gradients,
-       .half_sums = HalfSums::gradients, .fit = fit_offsets, .recorded_gradients = RecordedGradients::of_last_step);
+       .half_sums = HalfSums::gradients, .compared_output = 0, .fit = fit_offsets, .recorded_gradients = RecordedGradients::of_last_step);
 
 // The table after the rows in use were scaled down to a norm of at most max_norm.
 OP("embedding_renorm(Tensor input, Tensor indices, float max_norm, float norm_type)", [](const Bound& args) -> Value {

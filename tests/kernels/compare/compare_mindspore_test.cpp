@@ -103,6 +103,15 @@ TEST(CompareMindSpore, ComparesWhatIsNoTensor) {
   EXPECT_THROW(outputs({Dict{}}, {Dict{}}), SkipError);
 }
 
+TEST(CompareMindSpore, SaysWhereNoElementWasCompared) {
+  const Value empty = Tensor(DType::float32, Dims{0, 3});
+  EXPECT_EQ(outputs({empty}, {empty}).status, Status::pass);
+  EXPECT_EQ(outputs({empty}, {empty}).mistrust, Mistrust::nothing_compared);
+  EXPECT_EQ(outputs({}, {}).mistrust, Mistrust::nothing_compared);
+  EXPECT_EQ(outputs({empty, values({1})}, {empty, values({1})}).mistrust, Mistrust::none);
+  EXPECT_EQ(outputs({empty, true}, {empty, true}).mistrust, Mistrust::none);
+}
+
 TEST(CompareMindSpore, LeavesOutNoneAndPairsTheRest) {
   const Comparison comparison = outputs({None{}, values({1})}, {values({1}), None{}});
   ASSERT_EQ(comparison.rows.size(), 2U);

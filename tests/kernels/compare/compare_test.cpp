@@ -268,6 +268,24 @@ TEST(Defaults, Int16AndComplexAreComparable) {
   EXPECT_EQ(text(row, Metric::max_abs_error), "0.50000000000000");
 }
 
+// precision_metrics.md 3: bool and uint8 are one family, int8, int32 and int64 another.
+TEST(Defaults, IntegersAreComparedWithinTheirFamily) {
+  const auto message = [](DType bench, DType device) {
+    return compare_one("argmax", vector(bench, {0, 1}), vector(device, {0, 1})).message;
+  };
+  EXPECT_EQ(message(DType::int64, DType::uint8),
+            "Bench out dtype is int64 but npu output dtype is uint8, cannot compare.");
+  EXPECT_EQ(message(DType::int64, DType::int16),
+            "Bench out dtype is int64 but npu output dtype is int16, cannot compare.");
+  EXPECT_EQ(message(DType::int16, DType::int32),
+            "Bench out dtype is int16 but npu output dtype is int32, cannot compare.");
+  EXPECT_EQ(message(DType::uint8, DType::int8),
+            "Bench out dtype is uint8 but npu output dtype is int8, cannot compare.");
+  EXPECT_EQ(compare_one("eq", vector(DType::boolean, {0, 1}), vector(DType::uint8, {0, 1})).status, Status::pass);
+  EXPECT_EQ(compare_one("add", vector(DType::uint8, {0, 1}), vector(DType::uint8, {0, 1})).status, Status::pass);
+  EXPECT_EQ(compare_one("argmax", vector(DType::int64, {0, 1}), vector(DType::int32, {0, 1})).status, Status::pass);
+}
+
 TEST(Defaults, BFloat16BenchIsWidened) {
   const Tensor bench = vector(DType::bfloat16, {1, 2});
   EXPECT_EQ(compare_one("add", bench, vector(DType::float32, {1, 2})).status, Status::pass);

@@ -35,6 +35,7 @@ TEST(Structures, SkippedRowsAloneArePass) {
   EXPECT_EQ(compare_lists(List{None{}}, List{None{}}).status, Status::pass);
   EXPECT_EQ(compare_lists(None{}, None{}).rows.front().message, "Bench output is None, skip this test.");
   EXPECT_TRUE(compare_lists(List{}, List{}).rows.empty());
+  EXPECT_EQ(compare_lists(List{}, List{}).mistrust, Mistrust::nothing_compared);
 }
 
 // DEV-14.
@@ -44,7 +45,21 @@ TEST(Structures, MissingDeviceOutputsAreAnError) {
   EXPECT_EQ(comparison.status, Status::error);
   EXPECT_EQ(comparison.rows.front().message, "bench and npu output structure is different.");
   EXPECT_THROW(compare_lists(List{bench(), bench()}, List{right()}, compat()), SkipError);
-  EXPECT_EQ(compare_lists(List{bench()}, List{right(), wrong()}).status, Status::pass) << "surplus outputs are ignored";
+}
+
+TEST(Structures, OutputsBeyondTheBenchmarksAreAnError) {
+  const auto expect_refused = [](const Value& expected, const Value& actual) {
+    const Comparison comparison = compare_lists(expected, actual);
+    EXPECT_EQ(comparison.status, Status::error);
+    EXPECT_EQ(comparison.rows.back().message, "bench and npu output structure is different.");
+  };
+  expect_refused(List{bench()}, List{right(), wrong()});
+  expect_refused(List{bench()}, List{right(), None{}});
+  expect_refused(List{std::int64_t{4}}, List{std::int64_t{4}, std::int64_t{8}});
+  expect_refused(List{}, List{std::int64_t{4}});
+  expect_refused(List{List{bench()}}, List{List{right(), right()}});
+  EXPECT_EQ(compare_lists(List{bench()}, List{right(), wrong()}, compat()).status, Status::pass)
+      << "msProbe takes no notice of them";
 }
 
 // DEV-13.

@@ -397,6 +397,39 @@ TEST(Judge, ChanceIsNoFaultOfADropout) {
   EXPECT_EQ(checked(few).mistrust, Mistrust::nothing_compared);
 }
 
+// An empty list has no rows, and neither has a dropout, of which something was compared.
+TEST(Judge, AnEmptyListOfResultsComparesNothing) {
+  const Tensor scalar = tensor(DType::float32, {2}).reshape(Dims{});
+  for (const ApiCall& call :
+       {call_of("Tensor.size.0", {scalar}), call_of("Torch.unbind.0", {Tensor(DType::float32, Dims{0, 3})})}) {
+    const ApiResult result = checked(call);
+    EXPECT_EQ(result.forward, Status::pass) << call.name;
+    EXPECT_TRUE(result.forward_rows.empty()) << call.name;
+    EXPECT_EQ(result.mistrust, Mistrust::nothing_compared) << call.name;
+    VerdictCounts counts;
+    counts.add(result);
+    EXPECT_EQ(counts.compared(), 0U) << call.name;
+  }
+  const ApiCall dropout = call_of("Functional.dropout.0", {tensor(DType::float32, random_values(128, 1, 2)), 0.5});
+  EXPECT_EQ(checked(dropout).mistrust, Mistrust::none);
+}
+
+// The winners and the bags are what the kernels of a device keep for the backward: some give no bags, or the sizes of
+// the bags in place of the winners.
+TEST(Judge, WhatAnEmbeddingBagKeepsForItsBackwardIsNotCompared) {
+  const ApiCall call =
+      call_of("Torch.embedding_bag.0", {tensor(DType::float32, random_values(12, -1, 1), {4, 3}),
+                                        tensor(DType::int64, {0, 2, 3}), tensor(DType::int64, {0, 2})});
+  ComputingDevice device([](DeviceResult& result, int) {
+    const List outputs = *result.output.get<List>();
+    const Tensor empty(DType::int64, Dims{0});
+    result.output = List{outputs.at(0), empty, outputs.at(2), empty};
+  });
+  const ApiResult result = checked(call, device);
+  EXPECT_EQ(result.forward, Status::pass);
+  EXPECT_EQ(result.forward_rows.size(), 1U);
+}
+
 TEST(Judge, MagnitudesOfComplexNumbersAreRounded) {
   const Tensor parts = tensor(DType::float64, random_values(64, -1, 1), {2, 32});
   const Tensor complex = parts.to(DType::complex64);
