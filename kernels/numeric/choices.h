@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "kernels/base/replaced.h"
@@ -50,6 +51,8 @@ struct Choices {
   std::optional<WindowPicks> windows;
   std::optional<EdgeCounts> edges;
   std::optional<OpenOrder> order;
+  // What another function that a dump may call by the same name would have done, a sentence; empty: the same.
+  std::string_view namesake;
   // Root of the sum of the squares of the terms behind each element of the result, float64; undefined: not told.
   Tensor terms;
 };

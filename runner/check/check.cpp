@@ -198,6 +198,7 @@ class Check {
     }
     if (is_reordered && !result_.forward_rows.empty())
       add_line(result_.forward_rows.front(), std::string(OrderChoice::message));
+    add_namesake(bench);
     if (unreadable) result_.outcome = Outcome::not_checkable;
     if (lacked_memory_so_far && result_.backward == Status::skip) result_.outcome = Outcome::failed_to_run;
     if (!notes_.empty() && !result_.forward_rows.empty() && !options_.compare.compat_msprobe) {
@@ -322,6 +323,13 @@ class Check {
     }
     shares_by_chance_ = forward_by_chance && gradients.shares_by_chance;
     result_.message = options_.dialect->result_message(result_);
+  }
+
+  // Only the functions of torch have namesakes: those of torch.linalg, whose module the newest dumps leave out.
+  void add_namesake(const Evaluation& bench) {
+    const std::string_view namesake = bench.choices.namesake;
+    if (namesake.empty() || options_.compare.compat_msprobe || !recorded_.name.starts_with("Torch.")) return;
+    if (!result_.forward_rows.empty()) add_line(result_.forward_rows.front(), std::string(namesake));
   }
 
   void explain(Explainer& explainer, Comparison& comparison, const SumStatistics& sums,

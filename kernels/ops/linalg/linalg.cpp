@@ -6,6 +6,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/choices.h"
 #include "kernels/numeric/decompositions.h"
 #include "kernels/numeric/layout.h"
 #include "kernels/numeric/matrix_algebra.h"
@@ -215,6 +216,15 @@ std::int64_t first_axis_of_three(const Var& a) {
   throw SkipError("cross: no dimension of size 3 in the input.");
 }
 
+// torch.linalg.cross, which the newest dumps call Torch.cross as well, takes the last axis where a call names none.
+void note_other_axis(const Var& a, std::int64_t axis) {
+  Choices* noted = noted_choices();
+  if (noted == nullptr || axis == a.rank() - 1 || a.size(-1) != 3) return;
+  noted->namesake =
+      "Computed along the first axis of size 3, as torch.cross does; torch.linalg.cross, which a dump may "
+      "call so too, takes the last.";
+}
+
 Value raised_unary(const Bound& args, const char* input, Var (*function)(const Var&)) {
   Raised raised;
   const Var a = raised(args.var(input));
@@ -260,7 +270,7 @@ NAMES("inverse", "Torch: inverse linalg.inv inv; Tensor: inverse; Aten: inverse;
 OP("linalg_inv_ex(Tensor A, *, bool check_errors=False)", [](const Bound& args) -> Value {
   return List{raised_unary(args, "A", inverse), info_of(args.var("A"))};
 });
-NAMES("linalg_inv_ex", "Torch: linalg.inv_ex; Aten: linalg_inv_ex");
+NAMES("linalg_inv_ex", "Torch: linalg.inv_ex inv_ex; Aten: linalg_inv_ex");
 
 OP("det(Tensor A)", [](const Bound& args) { return raised_unary(args, "A", det); });
 NAMES("det", "Torch: det linalg.det; Tensor: det");
@@ -353,7 +363,7 @@ OP("linalg_cholesky_ex(Tensor input, *, bool upper=False, bool check_errors=Fals
   const Var a = raised(args.var("input"));
   return List{raised.back(cholesky(a, args.flag("upper"))), info_of(a)};
 });
-NAMES("linalg_cholesky_ex", "Torch: linalg.cholesky_ex; Aten: linalg_cholesky_ex");
+NAMES("linalg_cholesky_ex", "Torch: linalg.cholesky_ex cholesky_ex; Aten: linalg_cholesky_ex");
 
 OP("linalg_matrix_power(Tensor input, int n)", [](const Bound& args) -> Value {
   Raised raised;
@@ -372,8 +382,11 @@ TRAITS("trace", .complex = true);
 
 OP("cross(Tensor input, Tensor other, int? dim=None)", [](const Bound& args) -> Value {
   const Var a = args.var("input");
-  const std::optional<std::int64_t> axis = args.optional_integer("dim");
-  return cross(a, args.var("other"), axis ? *axis : first_axis_of_three(a));
+  if (const std::optional<std::int64_t> named = args.optional_integer("dim"))
+    return cross(a, args.var("other"), *named);
+  const std::int64_t axis = first_axis_of_three(a);
+  note_other_axis(a, axis);
+  return cross(a, args.var("other"), axis);
 });
 NAMES("cross", "Torch: cross; Tensor: cross; Aten: cross; Mint: cross");
 TRAITS("cross", .complex = true, .half_sums = HalfSums::results);

@@ -472,5 +472,21 @@ TEST(Judge, FindsTheFaultThatItSaysIsVisible) {
   })));
 }
 
+// A recording may call torch.linalg.cross so, which takes the last axis.
+TEST(Judge, AnAmbiguousCrossSaysAlongWhichAxis) {
+  const std::string remark = "torch.linalg.cross, which a dump may call so too, takes the last.";
+  const auto message = [](const std::string& name, const Dims& shape, const Dict& kwargs = {}) {
+    const auto factor = [&](unsigned seed) {
+      return tensor(DType::float32, random_values(static_cast<std::size_t>(element_count(shape)), -1, 1, seed), shape);
+    };
+    return checked(call_of(name, {factor(1), factor(2)}, kwargs)).forward_rows.at(0).message;
+  };
+  EXPECT_THAT(message("Torch.cross.0", {3, 4, 3}), HasSubstr(remark));
+  EXPECT_THAT(message("Torch.cross.0", {4, 3}), Not(HasSubstr(remark)));
+  EXPECT_THAT(message("Torch.cross.0", {3, 4}), Not(HasSubstr(remark)));
+  EXPECT_THAT(message("Torch.cross.0", {3, 3}, {{"dim", std::int64_t{0}}}), Not(HasSubstr(remark)));
+  EXPECT_THAT(message("Tensor.cross.0", {3, 3}), Not(HasSubstr(remark))) << "there is no such method";
+}
+
 }  // namespace
 }  // namespace msrun::testing
