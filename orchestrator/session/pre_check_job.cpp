@@ -11,6 +11,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
+#include "kernels/inventory/listed_names.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
 #include "orchestrator/command/sharing_options.h"
@@ -22,6 +23,10 @@
 
 namespace msrun {
 namespace {
+
+// What a list of the configuration may name: an API that msProbe knows, checked or not, so that its files can be used,
+// and any that is checked here.
+bool may_be_listed(std::string_view api) { return is_listed_name(api) || is_known_api(api); }
 
 // For --durability power. Until a result is on the storage device, up to a tenth of a second and one sync come on top.
 constexpr std::chrono::milliseconds power_sync_delay{250};
@@ -108,7 +113,7 @@ void PreCheckJob::configure(const Options& options) {
   resumed_ = !options.csv_path.empty();
   form_ = make_run_form(options.layout);
   if (!options.taken_over.empty()) spdlog::info("From the journal: {}", options.taken_over);
-  if (!options.config_path.empty()) config_ = load_config(options.config_path, is_known_api);
+  if (!options.config_path.empty()) config_ = load_config(options.config_path, may_be_listed);
   for (const std::string& notice : config_.notices) spdlog::warn("{}", notice);
   form_->check(options, config_);
 }

@@ -162,6 +162,18 @@ TEST_F(SelectedCalls, ConfigMayBeYaml) {
   EXPECT_THAT(silu->at(4), ::testing::MatchesRegex("[01]\\.[0-9]{4}"));
 }
 
+// msProbe's lists may name operators that it knows and does not execute; its configurations go on to work.
+TEST_F(SelectedCalls, ListsMayNameOperatorsThatAreNotExecuted) {
+  const fs::path config = scratch_ / "config.json";
+  write_file(config, R"({"acc_check": {"white_list": ["silu"],
+                                       "black_list": ["npu_dynamic_quant", "npu_grouped_matmul", "empty_with_format"]}})");
+  EXPECT_EQ(check({"-config", config}).exit_code, 0);
+  write_file(config, R"({"acc_check": {"black_list": ["all_reduce"]}})");
+  const Finished refused = check({"-config", config});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("Invalid api in black_list: ['all_reduce']"));
+}
+
 TEST_F(SelectedCalls, ErrorDataLieBesideTheCsvs) {
   const fs::path here = fs::current_path();
   ASSERT_EQ(check({"-save_error_data", "--only", "Functional.silu.0", "--sim-fault", "Functional.silu.0=wrong-block"})

@@ -7,11 +7,13 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/inventory/inventory.h"
+#include "kernels/inventory/listed_names.h"
 #include "orchestrator/command/config.h"
 #include "orchestrator/command/list_apis.h"
 #include "tests/support/temporary_directory.h"
@@ -85,6 +87,42 @@ TEST(Inventory, QuantisedOperatorsHaveAReferenceOrAreDocumented) {
   for (const std::string& name : names) {
     if (find_operator("NPU", name) == nullptr) {
       EXPECT_THAT(page, HasSubstr("`" + name + "`"));
+    }
+  }
+}
+
+// The newest recorder writes the last segment of a name alone: Torch.inv_ex.0 of torch.linalg.inv_ex.
+TEST(Inventory, NamesOfInnerModulesAreKnownWithoutTheirModule) {
+  std::size_t inner = 0;
+  for (const ApiListing& entry : list_apis()) {
+    const std::size_t dot = entry.api.rfind('.');
+    if (dot == std::string::npos) continue;
+    ++inner;
+    EXPECT_NE(find_operator(entry.type, entry.api.substr(dot + 1)), nullptr) << entry.type << ' ' << entry.api;
+  }
+  EXPECT_GT(inner, 30U);
+}
+
+// The inventory of executed operators names APIs of four types that lists of msProbe may name, and so do all those that
+// it does not execute.
+TEST(Inventory, ListsMayNameWhatMsProbeKnows) {
+  for (const char* name : {"relu", "linalg.norm", "npu_rms_norm", "npu_dynamic_quant", "npu_grouped_matmul",
+                           "empty_with_format", "npu_format_cast", "__getitem__"}) {
+    EXPECT_TRUE(is_listed_name(name)) << name;
+  }
+  for (const char* name : {"all_reduce", "relu relu6", "Functional.relu", ""})
+    EXPECT_FALSE(is_listed_name(name)) << name;
+  std::string type;
+  for (const InventoryOperator& entry : inventory()) {
+    std::istringstream words(entry.names);
+    for (std::string word; words >> word;) {
+      if (word.ends_with(':')) {
+        type = word;
+        continue;
+      }
+      if (word.ends_with(';')) word.pop_back();
+      const bool counts = type == "Functional:" || type == "Tensor:" || type == "Torch:" || type == "NPU:";
+      EXPECT_TRUE(!counts || is_listed_name(word)) << type << ' ' << word;
     }
   }
 }
