@@ -207,7 +207,8 @@ void build_gradients(const ApiCall& call, const MaterialiseOptions& options, Mat
   } catch (const SkipError& error) {
     result.gradients.clear();
     result.backward.run = false;
-    result.backward.message += error.what();
+    result.backward.failure = error.what();
+    result.backward.message += result.backward.failure;
   }
 }
 

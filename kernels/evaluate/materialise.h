@@ -39,6 +39,8 @@ struct MaterialiseOptions {
 struct BackwardPlan {
   bool run = false;
   std::string message;
+  // The part of the message that is no rule: why the gradients of the outputs could not be built; empty: they could.
+  std::string failure;
 };
 BackwardPlan plan_backward(const ApiCall& call, const OperatorTraits& traits);
 

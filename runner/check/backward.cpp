@@ -387,14 +387,16 @@ class BackwardCheck {
 BackwardResult check_backward(const BackwardInput& input, Explainer& explainer, const ExplainBackward& explain) {
   const MaterialisedCall& call = input.call;
   std::string message = call.backward.message;
-  const bool several_outputs = input.bench.output.is<List>();
-  if (input.options.compare.compat_msprobe && several_outputs && call.backward.run &&
-      !input.op.traits().differentiable_output && !input.options.dialect->knows_several_outputs()) {
-    message += "Multiple backward is not supported.";
-  }
+  const bool compat = input.options.compare.compat_msprobe;
+  const bool is_refused = compat && input.bench.output.is<List>() && !input.op.traits().differentiable_output &&
+                          !input.options.dialect->knows_several_outputs();
+  const bool fails = compat && !is_refused && input.options.dialect->fails_with_backward();
+  if (fails && !call.backward.failure.empty()) throw SkipError(call.backward.failure);
+  if (is_refused && call.backward.run) message += "Multiple backward is not supported.";
   if (!message.empty()) return skipped_backward(message);
   if (!call.backward.run || input.bench.output.is_none()) return {};
   const std::string& of_bench = input.bench.backward_problem;
+  if (fails && !of_bench.empty()) throw SkipError(of_bench);
   const std::string& problem = of_bench.empty() ? input.device.backward_problem : of_bench;
   if (!problem.empty()) return skipped_backward(problem);
   return BackwardCheck(input, explainer, explain).run();

@@ -68,11 +68,12 @@ void judge(const Value& bench, const Value& device, const CheckOptions& options,
     result.message =
         "The output of " + result.name + " is bool type.This dtype not support overflow, so it will be skipped.";
   } else {
+    const bool by_sum = options.dialect->sums_overflow(compat_msprobe);
     finding.bench = overflows(bench);
-    finding.device = options.dialect->sums_overflow() ? sum_overflows(device) : overflows(device);
+    finding.device = by_sum ? sum_overflows(device) : overflows(device);
     finding.verdict = finding.bench == finding.device ? Verdict::normal : Verdict::abnormal;
     result.message = subject + (finding.verdict == Verdict::normal ? "a normal overflow." : "an abnormal overflow.");
-    if (!has_what_overflows(bench, false) && !has_what_overflows(device, options.dialect->sums_overflow())) {
+    if (!has_what_overflows(bench, false) && !has_what_overflows(device, by_sum)) {
       result.mistrust = Mistrust::nothing_compared;
     }
     if (finding.is_none() && !compat_msprobe) {

@@ -152,7 +152,7 @@ class Att final : public Dialect {
     return direct;
   }
 
-  bool sums_overflow() const override { return raw_; }
+  bool sums_overflow(bool /*compat*/) const override { return raw_; }
 
   std::string result_message(const ApiResult& result) const override {
     return pytorch_dialect().result_message(result);

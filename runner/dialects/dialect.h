@@ -126,9 +126,11 @@ class Dialect {
   // Those gradients of a call that are compared, of all, which are one per tensor in args, then one per tensor in
   // kwargs. compat: only those that the dialect's own tool compares.
   virtual List compared_gradients(const MaterialisedCall& call, const List& all, bool compat) const;
+  // Whether to the framework's own tool a backward that cannot be run is a failure of the whole call.
+  virtual bool fails_with_backward() const { return false; }
   // run_overflow_check takes an output for overflown on the device whose sum in float32 is no finite number; otherwise
-  // one with such an element.
-  virtual bool sums_overflow() const { return false; }
+  // one with such an element. compat: as the dialect's own tool does.
+  virtual bool sums_overflow(bool /*compat*/) const { return false; }
   // The Message of the result file for a call whose verdicts and rows are in result.
   virtual std::string result_message(const ApiResult& result) const = 0;
   // Completes the result of a call that is SKIP as a whole (skip_result), of which these directions were recorded.

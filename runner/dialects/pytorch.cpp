@@ -117,6 +117,8 @@ class PyTorch final : public Dialect {
   }
   bool knows_several_outputs() const override { return false; }
   bool knows_result_dtypes() const override { return true; }
+  bool fails_with_backward() const override { return true; }
+  bool sums_overflow(bool compat) const override { return compat; }
 
   // The reason of a SKIP.
   std::string result_message(const ApiResult& result) const override {

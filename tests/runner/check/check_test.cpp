@@ -235,5 +235,35 @@ TEST(Check, WhatAnAssignmentLeavesIsCompared) {
   }
 }
 
+// To msProbe a backward that cannot be run is a failure of the whole call; here the forward keeps its verdict.
+TEST(Check, ABackwardThatCannotBeRunTakesTheForwardAlongForMsProbeAlone) {
+  const std::string without_graph = "element 0 of tensors does not require grad and does not have a grad_fn";
+  const std::string without_input = "Backward input of Torch.mul.0 is empty.";
+  ApiCall fixed = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
+  for (Value& argument : fixed.args) {
+    auto spec = std::make_shared<TensorSpec>(**argument.get<std::shared_ptr<const TensorSpec>>());
+    spec->requires_grad = false;
+    argument = std::shared_ptr<const TensorSpec>(spec);
+  }
+  ApiCall empty = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
+  ApiCall null = empty;
+  empty.grad_inputs.clear();
+  null.grad_inputs = {None{}};
+  CheckOptions compat;
+  compat.compare.compat_msprobe = true;
+  for (const auto& [call, reason] : {std::pair{fixed, without_graph}, {empty, without_input}, {null, without_input}}) {
+    const ApiResult ours = check(call, {});
+    EXPECT_EQ(ours.forward, Status::pass) << reason;
+    EXPECT_EQ(ours.backward, Status::skip) << reason;
+    const ApiResult upstream = check(call, {}, {}, compat);
+    EXPECT_EQ(upstream.forward, Status::skip) << reason;
+    EXPECT_EQ(upstream.backward, Status::skip) << reason;
+    EXPECT_EQ(upstream.message, reason);
+  }
+  ApiCall ruled_out = empty;
+  ruled_out.kwargs.emplace_back("out", ruled_out.args.front());
+  EXPECT_NE(check(ruled_out, {}, {}, compat).forward, Status::skip) << "a rule leaves that backward out";
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -142,6 +142,19 @@ TEST(OverflowCheck, ComparesTheTwoSides) {
   }
 }
 
+// A tensor of finite values overflows for msProbe if their float32 sum does.
+TEST(OverflowCheck, OnlyMsProbeLooksAtTheSum) {
+  const Tensor large = tensor(DType::float32, {3e38, 3e38, 3e38, 3e38});
+  const ApiResult result = check("Torch.maximum.0", 3e38, large, "torch.float32");
+  EXPECT_FALSE(result.overflow->device);
+  EXPECT_EQ(result.forward, Status::pass);
+  const ApiResult upstream = check("Torch.maximum.0", 3e38, large, "torch.float32", true);
+  EXPECT_FALSE(upstream.overflow->bench);
+  EXPECT_TRUE(upstream.overflow->device);
+  EXPECT_EQ(upstream.forward, Status::error);
+  EXPECT_EQ(upstream.message, "The Torch.maximum.0 overflow is an abnormal overflow.");
+}
+
 TEST(OverflowCheck, BenchIsNotRaised) {
   // In float32, as in the pre-check, 1000 * 1000 would be finite on the CPU.
   EXPECT_TRUE(check("Torch.mul.0", 1000, tensor(DType::float16, {1})).overflow->bench);
