@@ -34,34 +34,15 @@ std::string signature_of(ApiCall call) {
   return encode(call);
 }
 
-// msProbe's rule: the top-level tensors and values of args without Max and Min, kwargs as they are, no backward.
-std::string compat_signature_of(ApiCall call) {
-  call.name.clear();
-  call.output_dtype.clear();
-  List top;
-  for (const Value& arg : call.args) {
-    if (arg.is<List>() || arg.is_none()) continue;
-    const SpecPtr* spec = arg.get<SpecPtr>();
-    if (spec == nullptr) {
-      top.push_back(arg);
-      continue;
-    }
-    auto changed = std::make_shared<TensorSpec>(**spec);
-    changed->max.reset();
-    changed->min.reset();
-    top.emplace_back(SpecPtr(std::move(changed)));
-  }
-  call.args = std::move(top);
-  call.has_backward = false;
-  call.grad_inputs.clear();
-  return encode(call);
-}
-
 }  // namespace
 
 std::uint32_t DuplicateFilter::first_equal(const ApiCall& call, std::uint32_t number) {
-  const std::string group = call.name.substr(0, call.name.rfind('.'));
-  return seen_[group].try_emplace(compat_ ? compat_signature_of(call) : signature_of(call), number).first->second;
+  return first_equal(call.name, signature_of(call), number);
+}
+
+std::uint32_t DuplicateFilter::first_equal(const std::string& name, const std::string& signature,
+                                           std::uint32_t number) {
+  return seen_[name.substr(0, name.rfind('.'))].try_emplace(signature, number).first->second;
 }
 
 }  // namespace msrun

@@ -56,6 +56,7 @@ ReadRecording read_recording(const std::string& path, const PlanOptions& options
                                    : std::make_unique<PlanBuilder>(path, options, *dialect, *rank);
     DumpReader reader(path);
     if (options.keep_results) reader.keep_outputs();
+    if (options.filter_compat) reader.keep_signatures();
     reader.choose_dialect([&](std::string_view framework) -> const DumpDialect& {
       const Dialect* told = find_dialect(framework);
       if (told != nullptr && !is_certain) builder->use(in_layout(*told));
@@ -93,10 +94,11 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
 Plan Plan::read_att(const std::string& forward, const std::string& backward, const PlanOptions& options) {
   PlanBuilder builder(forward, options, dialect_in_layout(pytorch_dialect(), options.layout));
   AttPair pair(forward, backward);
-  const DumpHeader header = read_att_pair(forward, backward, [&](std::string_view entry, DumpEntry&& content) {
+  const auto add = [&](std::string_view entry, DumpEntry&& content) {
     pair.see(entry, content);
     builder.add(entry, std::move(content));
-  });
+  };
+  const DumpHeader header = read_att_pair(forward, backward, add, options.filter_compat);
   pair.check();
   builder.end_entries();
   builder.finish(header.real_data);

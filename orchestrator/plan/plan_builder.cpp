@@ -190,6 +190,7 @@ void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
     record.recorded_name_offset = piece.offset;
     record.recorded_name_size = piece.size;
   }
+  if (options_.filter_compat) signatures_[name] = std::move(content.signature);
   if (reason.empty()) {
     const CallIdentity identity = describe(name, std::move(content), record);
     put_record(name, record, identity);
@@ -267,7 +268,12 @@ std::string_view PlanBuilder::text(std::uint64_t offset, std::uint32_t size) con
 }
 
 void PlanBuilder::drop_duplicates() {
-  DuplicateFilter filter(options_.filter_compat);
+  DuplicateFilter filter;
+  const auto first_equal = [&](const PlanRecord& record, std::uint32_t number) {
+    if (!options_.filter_compat) return filter.first_equal(call_of(record), number);
+    const std::string name(text(record.name_offset, record.name_size));
+    return filter.first_equal(name, signatures_[name], number);
+  };
   std::unordered_map<std::uint32_t, std::size_t> places;  // of a kept record in repeated_
   // Records move while they are gone through.
   std::vector<std::string_view> names;
@@ -275,7 +281,7 @@ void PlanBuilder::drop_duplicates() {
   std::size_t kept = 0;
   for (std::uint32_t i = 0; i < records_.size(); ++i) {
     const PlanRecord record = records_[i];
-    const std::uint32_t first = record.skip_size > 0 ? i : filter.first_equal(call_of(record), i);
+    const std::uint32_t first = record.skip_size > 0 ? i : first_equal(record, i);
     if (first == i) {
       if (identifies_) identities_[kept] = identities_[i];
       records_[kept++] = record;
@@ -285,6 +291,7 @@ void PlanBuilder::drop_duplicates() {
     if (is_new) repeated_.push_back({std::string(names[first]), {}});
     repeated_[place->second].left_out.emplace_back(names[i]);
   }
+  signatures_ = {};
   records_.resize(kept);
   if (identifies_) identities_.resize(kept);
 }

@@ -105,6 +105,7 @@ class PlanBuilder {
   std::string bytes_;
   std::unordered_map<std::string, std::uint32_t> index_;
   std::unordered_map<std::string, Backward> backward_;
+  std::unordered_map<std::string, std::string> signatures_;  // by name; for filter_compat alone
   std::string rank_;
   CallFilter filter_;
   bool identifies_ = false;

@@ -41,6 +41,8 @@ struct DumpEntry {
   bool has_grad_inputs = false;
   // The name of the entry in its file, where that is another than the one it is handed out with.
   std::string recorded_name;
+  // What msProbe compares of a forward entry with another (recorded_signature.h); only if asked for.
+  std::string signature;
   // Not empty: the entry itself is malformed, in this way. One sentence that names the key.
   std::string problem;
 };

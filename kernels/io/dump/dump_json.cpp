@@ -4,10 +4,12 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "kernels/api/api_call.h"
 #include "kernels/base/lower_case.h"
 #include "kernels/io/dump/dump_value.h"
+#include "kernels/io/dump/recorded_signature.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/json/json_tree.h"
 
@@ -73,6 +75,7 @@ class EntryReader {
   EntryReader(JsonReader& reader, const DumpDialect& dialect) : reader_(reader), values_{dialect} {}
 
   void keep_outputs() { keep_outputs_ = true; }
+  void keep_signatures() { keep_signatures_ = true; }
   // Told by the values that were read; empty if none has told it.
   std::string_view framework() const { return values_.framework; }
   bool only_checksums() const { return values_.tensors_with_checksum > 0 && values_.tensors_with_data == 0; }
@@ -89,8 +92,10 @@ class EntryReader {
     while (reader_.next() == JsonEvent::key) {
       if (reader_.text() == keys.args) {
         entry.has_args = read_list(keys.args, entry.args, entry.problem);
+        if (entry.has_args && keep_signatures_) args_ = signature_of_args(tree_.root());
       } else if (reader_.text() == keys.kwargs) {
         entry.has_kwargs = read_dict(keys.kwargs, entry.kwargs, entry.problem);
+        if (entry.has_kwargs && keep_signatures_) kwargs_ = signature_of_kwargs(tree_.root());
       } else if (reader_.text() == "input") {
         entry.has_grad_inputs = read_list("input", entry.grad_inputs, entry.problem);
       } else if (reader_.text() == "output") {
@@ -99,6 +104,8 @@ class EntryReader {
         reader_.skip_value();
       }
     }
+    // Whichever of the two stands first in the file.
+    entry.signature = std::exchange(args_, {}) + std::exchange(kwargs_, {});
     return entry;
   }
 
@@ -182,6 +189,9 @@ class EntryReader {
   JsonReader& reader_;
   ValueReader values_;
   bool keep_outputs_ = false;
+  bool keep_signatures_ = false;
+  std::string args_;  // the signature's parts, of the entry that is read
+  std::string kwargs_;
   JsonTree tree_;
 };
 
@@ -203,7 +213,7 @@ std::string att_entry_name(std::string_view name, Direction direction) {
 }
 
 void read_att_file(const std::string& path, Direction direction, const DumpReader::OnEntry& on_entry,
-                   DumpHeader& header) {
+                   DumpHeader& header, bool keep_signatures) {
   JsonReader reader(path, file_source(path));
   const JsonEvent top = reader.next();
   if (top != JsonEvent::begin_object) {
@@ -214,6 +224,7 @@ void read_att_file(const std::string& path, Direction direction, const DumpReade
     header.real_data = header.real_data || (spec != nullptr && !(*spec)->data_path.empty());
   };
   EntryReader entries(reader, pytorch_dump());
+  if (keep_signatures) entries.keep_signatures();
   while (reader.next() == JsonEvent::key) {
     ++header.entries;
     const std::string recorded_name(reader.text());
@@ -310,6 +321,7 @@ std::string_view DumpReader::read_data(const OnEntry& on_entry, DumpHeader& head
   const DumpDialect& dialect = choose_dialect_ ? choose_dialect_(header.framework) : pytorch_dump();
   EntryReader entries(reader_, dialect);
   if (keep_outputs_) entries.keep_outputs();
+  if (keep_signatures_) entries.keep_signatures();
   std::string entry_name;
   while (reader_.next() == JsonEvent::key) {
     ++header.entries;
@@ -328,12 +340,12 @@ std::string_view DumpReader::read_data(const OnEntry& on_entry, DumpHeader& head
 }
 
 DumpHeader read_att_pair(const std::string& forward_path, const std::string& backward_path,
-                         const DumpReader::OnEntry& on_entry) {
+                         const DumpReader::OnEntry& on_entry, bool keep_signatures) {
   DumpHeader header;
   header.framework = "pytorch";
   header.level = "L1";
-  read_att_file(forward_path, Direction::forward, on_entry, header);
-  if (!backward_path.empty()) read_att_file(backward_path, Direction::backward, on_entry, header);
+  read_att_file(forward_path, Direction::forward, on_entry, header, keep_signatures);
+  if (!backward_path.empty()) read_att_file(backward_path, Direction::backward, on_entry, header, false);
   header.task = header.real_data ? "tensor" : "statistics";
   return header;
 }

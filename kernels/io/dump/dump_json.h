@@ -26,6 +26,9 @@ class DumpReader {
   // Fills DumpEntry::outputs. By default they are passed over: most readers have no use for half of the file.
   void keep_outputs() { keep_outputs_ = true; }
 
+  // Fills DumpEntry::signature.
+  void keep_signatures() { keep_signatures_ = true; }
+
   // Asked where the entries begin; framework, in lower case, is what the file has said until then, empty if it has not.
   // By default entries are read as PyTorch's recorder writes them.
   void choose_dialect(ChooseDialect choose) { choose_dialect_ = std::move(choose); }
@@ -44,12 +47,14 @@ class DumpReader {
   JsonReader reader_;
   ChooseDialect choose_dialect_;
   bool keep_outputs_ = false;
+  bool keep_signatures_ = false;
 };
 
 // The two files of the older tool (acc_check_pytorch.md 3.1), all forward entries first, as if they were one dump.json:
 // "Functional*relu*0" and "Functional_relu_0_forward" become "Functional.relu.0.forward". backward_path may be empty.
-// The header says real data if any tensor has a datapath. Throws UserError as DumpReader does.
+// keep_signatures: fills DumpEntry::signature. The header says real data if any tensor has a datapath. Throws UserError
+// as DumpReader does.
 DumpHeader read_att_pair(const std::string& forward_path, const std::string& backward_path,
-                         const DumpReader::OnEntry& on_entry);
+                         const DumpReader::OnEntry& on_entry, bool keep_signatures = false);
 
 }  // namespace msrun

@@ -224,6 +224,33 @@ TEST_F(PlanTest, FilterDropsRepeatedCalls) {
   EXPECT_THAT(names(plan(data)), ElementsAre("Torch.add.0", "Torch.add.2", "Torch.cat.0"));
 }
 
+// msProbe compares what was recorded: every object that is an argument itself counts, whatever becomes of it here, and
+// of tensors also the checksum. A plain list does not.
+TEST_F(PlanTest, FilterOfMsProbeComparesWhatWasRecorded) {
+  options_.filter_duplicates = true;
+  options_.filter_compat = true;
+  const auto two = [&](const std::string& first, const std::string& second) {
+    return names(plan(R"({"Tensor.view.0.forward":)" + forward(first) + R"(,"Tensor.view.1.forward":)" +
+                      forward(second) + "}"))
+        .size();
+  };
+  const auto size = [](const char* value) { return tensor("[4]") + R"(,{"type":"torch.Size","value":)" + value + "}"; };
+  EXPECT_EQ(two(size("[2,2]"), size("[4,1]")), 2U);
+  EXPECT_EQ(two(size("[2,2]"), size("[2,2]")), 1U);
+  const auto format = [](const char* value) {
+    return tensor("[4]") + R"(,{"type":"torch.memory_format","format":")" + value + R"("})";
+  };
+  EXPECT_EQ(two(format("torch.channels_last"), format("torch.contiguous_format")), 2U);
+  EXPECT_EQ(two(tensor("[4]") + R"(,{"type":"NoneType"})", tensor("[4]")), 2U);
+  EXPECT_EQ(two(tensor("[4]") + ",null", tensor("[4]")), 1U);
+  EXPECT_EQ(two(tensor("[4]") + ",[2,2]", tensor("[4]") + ",[4,1]"), 1U);
+  const auto hashed = [](const char* md5) {
+    return std::string(R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[4],"md5":")") + md5 + R"("})";
+  };
+  EXPECT_EQ(two(hashed("6d3c0b0f"), hashed("11111111")), 2U);
+  EXPECT_EQ(two(R"({"type":"int","value":1})", R"({"value":1.0,"type":"int"})"), 1U) << "as Python compares them";
+}
+
 // The statistics of gradients are no difference either; msProbe's rule does not look at gradients at all.
 TEST_F(PlanTest, FilterComparesGradientsWithoutStatistics) {
   options_.filter_duplicates = true;
