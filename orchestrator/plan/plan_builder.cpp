@@ -30,6 +30,24 @@ bool has_no_range(const Value& recorded) {
   return any;
 }
 
+// Whether a tensor is recorded to take part in the backward that cannot: one of integers or flags.
+bool has_impossible_gradient(const Value& recorded) {
+  bool any = false;
+  for_each_leaf(recorded, [&](const Value& leaf) {
+    const TensorSpec* spec = recorded_tensor(leaf);
+    const std::optional<DType> dtype =
+        spec == nullptr || !spec->requires_grad ? std::nullopt : parse_dtype(spec->dtype);
+    any = any || (dtype && !is_floating(*dtype) && !is_complex(*dtype));
+  });
+  return any;
+}
+
+template <class Test>
+bool any_argument(const ApiCall& call, const Test& test) {
+  return std::ranges::any_of(call.args, test) ||
+         std::ranges::any_of(call.kwargs, [&](const auto& entry) { return test(entry.second); });
+}
+
 }  // namespace
 
 ApiCall planned_call(const PlanRecord& record, std::string_view bytes) {
@@ -111,6 +129,11 @@ std::vector<std::string> PlanBuilder::warnings() const {
         "; the first is '" + first_without_range_ +
         "'. Inputs that are drawn from these prove little; a recording with \"task\": \"tensor\" has those "
         "that there were.");
+  }
+  if (impossible_gradients_ > 0) {
+    result.push_back("Calls of " + path_ +
+                     " with requires_grad on tensors that are not floating, which is not heeded: " +
+                     std::to_string(impossible_gradients_) + "; the first is '" + first_impossible_gradient_ + "'.");
   }
   if (lone_backwards_ > 0) {
     result.push_back("Backward entries that have no forward entry in " + path_ + " and are left out: " +
@@ -232,11 +255,10 @@ CallIdentity PlanBuilder::describe(const std::string& name, DumpEntry&& content,
   call.kwargs = std::move(content.kwargs);
   call.output_dtype = std::move(content.output_dtype);
   // Whether a forward overflows is asked of infinite inputs, too.
-  const bool is_without_range =
-      !options_.forward_only &&
-      (std::ranges::any_of(call.args, has_no_range) ||
-       std::ranges::any_of(call.kwargs, [](const auto& entry) { return has_no_range(entry.second); }));
-  if (is_without_range && without_range_++ == 0) first_without_range_ = name;
+  if (!options_.forward_only) {
+    if (any_argument(call, has_no_range) && without_range_++ == 0) first_without_range_ = name;
+    if (any_argument(call, has_impossible_gradient) && impossible_gradients_++ == 0) first_impossible_gradient_ = name;
+  }
   const Piece piece = put(encode(call));
   record.call_offset = piece.offset;
   record.call_size = piece.size;

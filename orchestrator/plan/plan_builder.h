@@ -119,6 +119,8 @@ class PlanBuilder {
   std::string first_duplicate_;
   std::size_t without_range_ = 0;
   std::string first_without_range_;
+  std::size_t impossible_gradients_ = 0;
+  std::string first_impossible_gradient_;
   std::size_t lone_backwards_ = 0;  // that nothing is planned for
   std::string first_lone_backward_;
 };

@@ -296,6 +296,21 @@ TEST_F(PlanTest, FilterLeavesOutOfSampleRecordingsWhatTheRulesSay) {
   }
 }
 
+TEST_F(PlanTest, WarnsOfGradientsThatTensorsCannotHave) {
+  const auto flagged = [](const char* dtype) {
+    return R"({"type":"torch.Tensor","dtype":")" + std::string(dtype) +
+           R"(","shape":[4],"Max":1,"Min":0,"requires_grad":true})";
+  };
+  const auto recording = [&](const char* dtype) {
+    return R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.abs.0.forward":)" +
+           forward(flagged(dtype)) + "}";
+  };
+  EXPECT_THAT(plan(recording("torch.int64")).warnings(),
+              ElementsAre(::testing::HasSubstr("with requires_grad on tensors that are not floating, which is not "
+                                               "heeded: 1; the first is 'Torch.abs.0'.")));
+  EXPECT_THAT(plan(recording("torch.bfloat16")).warnings(), ::testing::IsEmpty());
+}
+
 TEST_F(PlanTest, TellsWhatTheRecordingHolds) {
   const std::string module = R"("Module.fc.Linear.forward.0":)" + forward(tensor("[4]"));
   const Plan modules = plan("{" + module + "}");
