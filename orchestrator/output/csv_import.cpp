@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <unordered_map>
 
 #include "kernels/base/text.h"
@@ -107,7 +109,8 @@ DetailsRow parse_details_row(const Source& source, const std::vector<std::string
 
 class Importer {
  public:
-  explicit Importer(const CsvStyle& style) : style_(style) {}
+  // lacks_details: there is no details file.
+  Importer(const CsvStyle& style, bool lacks_details) : style_(style), lacks_details_(lacks_details) {}
 
   void read_results(const std::string& path) {
     Source source(path);
@@ -119,6 +122,7 @@ class Importer {
     if (!is_ours) source.fail("this is not the title row of a result file");
     while (source.next(row)) {
       ApiResult result = parse_result_row(source, row, style_);
+      if (lacks_details_) stand_in_for_rows(result, row);
       const auto [place, fresh] = place_.try_emplace(result.name, imported_.results.size());
       if (fresh) {
         imported_.results.push_back(std::move(result));
@@ -172,12 +176,24 @@ class Importer {
     }
   }
 
+  void note_missing_details(const std::string& path) {
+    if (imported_.results.empty()) return;
+    imported_.notes.push_back("There is no " + path +
+                              ", so that nothing but the result file tells of the calls in it; it is made anew.");
+  }
+
   ImportedCsv take() {
     for (ApiResult& result : imported_.results) conclude_from_rows(result);
     return std::move(imported_);
   }
 
  private:
+  // Something was compared of a direction whose cell is a pass.
+  static void stand_in_for_rows(ApiResult& result, const std::vector<std::string>& row) {
+    if (result.forward == Status::pass && !is_blank(row[1])) result.forward_rows.emplace_back();
+    if (result.backward == Status::pass) result.backward_rows.emplace_back();
+  }
+
   static ApiResult parse_result_row(const Source& source, const std::vector<std::string>& row, const CsvStyle& style) {
     if (row.size() != 3 && row.size() != 4) {
       source.fail("it has " + std::to_string(row.size()) + " fields in place of 3 or 4");
@@ -206,6 +222,7 @@ class Importer {
   }
 
   const CsvStyle& style_;
+  bool lacks_details_;
   ImportedCsv imported_;
   std::unordered_map<std::string, std::size_t> place_;  // of a call in imported_.results
 };
@@ -213,9 +230,16 @@ class Importer {
 }  // namespace
 
 ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, const CsvStyle& style) {
-  Importer importer(style);
+  std::error_code error;
+  const bool is_missing = style.dialect->may_lack_details() &&
+                          std::filesystem::status(details_path, error).type() == std::filesystem::file_type::not_found;
+  Importer importer(style, is_missing);
   importer.read_results(result_path);
-  importer.read_details(details_path);
+  if (is_missing) {
+    importer.note_missing_details(details_path);
+  } else {
+    importer.read_details(details_path);
+  }
   return importer.take();
 }
 

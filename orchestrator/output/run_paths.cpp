@@ -59,7 +59,8 @@ RunFiles resumed_run_files(const std::string& csv_path) {
   std::error_code error;
   if (!is_there(files->journal)) {
     check_csv(files->result);
-    check_csv(files->details);
+    // Without it some runs can be continued, which who reads them knows.
+    if (is_there(files->details)) check_csv(files->details);
     return *std::move(files);
   }
   // They are written anew, links included, and however large they have become.

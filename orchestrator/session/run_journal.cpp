@@ -16,6 +16,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/file.h"
+#include "kernels/io/files/paths.h"
 #include "orchestrator/session/input.h"
 #include "orchestrator/session/run_identity.h"
 #include "runner/results/journal_records.h"
@@ -171,6 +172,7 @@ EarlierRun import_run(const SessionState& session, const RunFiles& files, const 
     throw UserError("-csv_path: there is no journal beside " + files.result +
                     ", from which alone a run of this layout can be continued.");
   }
+  if (!style.dialect->may_lack_details()) check_input_file(files.details, {".csv"}, max_csv_bytes, Access::read_write);
   ImportedCsv imported = import_csv(files.result, files.details, style);
   SortedRows rows = sort_rows(session, files, std::move(imported.results));
   std::optional<journal::Writer> journal = begin_journal(session, files.journal, style, new_file, rows.others.size());

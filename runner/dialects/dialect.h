@@ -147,6 +147,8 @@ class Dialect {
   virtual std::string details_header(bool english_titles) const;
   // Whether a run can be continued from its files alone, without the journal.
   virtual bool is_in_its_files() const { return true; }
+  // Whether the result file alone is enough for that: a details file that is missing is made anew.
+  virtual bool may_lack_details() const { return false; }
   // Titles of the result file.
   virtual const std::array<std::string_view, 4>& result_titles() const = 0;
   // Appends the row of the result file, with its end. with_reasons: its Message says of warnings and errors why
