@@ -60,7 +60,7 @@ DEVICE_RULES = [
 # Lines that tell how far a run was at some moment.
 MOMENTARY = re.compile(r'^\{"type":"progress"|^progress \d+/\d+ ')
 # While a run goes on the first few calls of an API are named: which these are the threads decide.
-FIRST_OF_A_KIND = re.compile(r"\[WARNING\] (Suspicious: |Failed to run: )")
+FIRST_OF_A_KIND = re.compile(r"\[WARNING\] Suspicious: |\[ERROR\] Run \S+ acc_check Error: ")
 
 
 class Side:

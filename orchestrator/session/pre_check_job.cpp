@@ -433,7 +433,12 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
   if (session.options.durations > 0) session.console.print(slowest_text(session.options.durations));
   if (!human) return;
   say_part(session, end.complete());
-  if (end.complete() && form_->last_line() != nullptr) spdlog::info("{}", form_->last_line());
+  if (!end.complete()) return;
+  if (const char* last = form_->last_line()) {
+    spdlog::info("{}", last);
+  } else if (session.options.command == Command::acc_check && results_->summary().counts().compared() > 0) {
+    spdlog::info("acc_check task completed.");
+  }
 }
 
 std::string PreCheckJob::summary_text(const SessionState& session) const {

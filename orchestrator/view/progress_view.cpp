@@ -65,9 +65,11 @@ class HumanView : public ProgressView {
   void api_result(const ApiResult& result) override {
     if (!names_calls_ || result.overflow) return;
     if (is_suspicious(result)) {
-      name("Suspicious: " + std::string(status_text(overall_status(result))), result, reason_text(reason_of(result)));
-    } else if (result.outcome == Outcome::failed_to_run) {
-      name("Failed to run:", result, first_line(result.message));
+      name(spdlog::level::warn, result,
+           "Suspicious: " + std::string(status_text(overall_status(result))) + " " + result.name + ": " +
+               reason_text(reason_of(result)));
+    } else if (result.outcome == Outcome::failed_to_run || result.outcome == Outcome::not_checkable) {
+      name(spdlog::level::err, result, "Run " + result.name + " acc_check Error: " + first_line(result.message));
     }
   }
 
@@ -76,13 +78,13 @@ class HumanView : public ProgressView {
 
  private:
   // One fault can hit every call of an API: those beyond the first few are counted, and in the result file.
-  void name(const std::string& what, const ApiResult& result, const std::string& reason) {
+  void name(spdlog::level::level_enum level, const ApiResult& result, const std::string& text) {
     constexpr std::uint64_t most = 3;
     const std::string api(api_of(without_rank(result.name)));
     const std::uint64_t count = ++named_[api];
     if (count > most) return;
-    spdlog::warn("{} {}: {}{}", what, result.name, reason,
-                 count == most ? " (Further calls of " + api + " are counted without being named.)" : "");
+    spdlog::log(level, "{}{}", text,
+                count == most ? " (Further calls of " + api + " are counted without being named.)" : "");
   }
 
   Console& console_;

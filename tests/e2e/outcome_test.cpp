@@ -129,6 +129,15 @@ TEST_F(Outcomes, OfASoundRunAreASuccess) {
   const Finished run = check({"--fail-on", "skip"});
   EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_THAT(run.out, HasSubstr("Successfully completed acc_check/multi_acc_check."));
+  EXPECT_THAT(run.out, Not(HasSubstr("acc_check task completed."))) << "of several devices";
+}
+
+// acc_check_pytorch.md 13.1: the line that ends the log of one device.
+TEST_F(Outcomes, OfOneDeviceEndWithTheDocumentedLine) {
+  const Finished run = msrun({"acc_check", "-api_info", dump("llama_bf16"), "-o", out(), "--only", "Functional.silu.*"},
+                             scratch_.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, ::testing::EndsWith("[INFO] acc_check task completed.\n"));
 }
 
 TEST_F(Outcomes, AreInTheEvents) {
