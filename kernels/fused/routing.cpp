@@ -1,4 +1,6 @@
 // Routing of tokens to experts, and the fused sort (api_inventory.md 4.14, 4.15).
+#include <algorithm>
+
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/ordering.h"
@@ -48,6 +50,73 @@ OP("npu_moe_gating_top_k_softmax(Tensor x, Tensor? finished_optional=None, int k
 });
 NAMES("npu_moe_gating_top_k_softmax", "NPU: npu_moe_gating_top_k_softmax");
 TRAITS("npu_moe_gating_top_k_softmax", .ties = {.indices = IndexOutput::of_softmax, .unique = true});
+
+// Which rows of a tensor follow each other.
+Var rows_of(const Var& x, const Tensor& index) {
+  return gather(x, 0, index.reshape(Dims{index.numel(), 1}).expand(Dims{index.numel(), x.size(1)}));
+}
+
+void require_unpadded(const Bound& args, const char* who) {
+  if (args.flag("padded_mode")) throw SkipError(std::string(who) + " is not checked with padded_mode.");
+}
+
+// Tokens in the order of the experts that they go to, a token once for each of its experts; and where each of these
+// copies went.
+OP("npu_moe_token_permute(Tensor tokens, Tensor indices, int? num_out_tokens=None, bool padded_mode=False)",
+   [](const Bound& args) -> Value {
+     require_unpadded(args, "npu_moe_token_permute");
+     const Var tokens = args.var("tokens");
+     const Tensor experts = args.var("indices").tensor();
+     if (tokens.rank() != 2 || experts.rank() < 1 || experts.rank() > 2 || experts.size(0) != tokens.size(0)) {
+       throw SkipError("npu_moe_token_permute needs rows of tokens, and for each of them its experts.");
+     }
+     const std::int64_t copies = experts.numel();
+     const std::int64_t per_token = experts.rank() == 2 ? experts.size(1) : 1;
+     const std::int64_t asked = args.optional_integer("num_out_tokens").value_or(0);
+     if (asked < 0) throw SkipError("npu_moe_token_permute: num_out_tokens is negative.");
+     const std::int64_t kept = asked == 0 ? copies : std::min(asked, copies);
+     const Tensor order = sort_index(experts.reshape(Dims{copies}), 0, false).contiguous();
+     Tensor sources(DType::int64, {kept});
+     Tensor places(DType::int32, {copies});
+     for (std::int64_t i = 0; i < copies; ++i) {
+       const std::int64_t copy = order.data<std::int64_t>()[i];
+       places.mutable_data<std::int32_t>()[copy] = static_cast<std::int32_t>(i);
+       if (i < kept) sources.mutable_data<std::int64_t>()[i] = copy / per_token;
+     }
+     return List{rows_of(tokens, sources), args.tape().constant(places)};
+   });
+NAMES("npu_moe_token_permute", "NPU: npu_moe_token_permute");
+TRAITS("npu_moe_token_permute", .varies = Varies::gradients, .half_sums = HalfSums::gradients,
+       .differentiable_output = 0);
+
+// Back in the order of the tokens: the sum of a token's copies, each times its probability.
+OP("npu_moe_token_unpermute(Tensor permuted_tokens, Tensor sorted_indices, Tensor? probs=None, "
+   "bool padded_mode=False, int[]? restore_shape=None)",
+   [](const Bound& args) -> Value {
+     require_unpadded(args, "npu_moe_token_unpermute");
+     const Var permuted = args.var("permuted_tokens");
+     const Tensor places = args.var("sorted_indices").tensor().to(DType::int64).contiguous();
+     const std::optional<Var> probabilities = args.optional_var("probs");
+     if (permuted.rank() != 2 || places.rank() != 1 || (probabilities && probabilities->rank() != 2)) {
+       throw SkipError("npu_moe_token_unpermute needs rows of tokens and one place for each copy of a token.");
+     }
+     const std::int64_t per_token = probabilities ? probabilities->size(1) : 1;
+     if (probabilities && probabilities->numel() != places.numel()) {
+       throw SkipError("npu_moe_token_unpermute needs one probability for each copy of a token.");
+     }
+     for (std::int64_t i = 0; i < places.numel(); ++i) {
+       const std::int64_t place = places.data<std::int64_t>()[i];
+       if (place < 0 || place >= permuted.size(0)) {
+         throw SkipError("npu_moe_token_unpermute is not checked with copies of tokens that were dropped.");
+       }
+     }
+     Raised raised;
+     Var copies = rows_of(raised(permuted), places);
+     if (!probabilities) return raised.back(copies);
+     copies = reshape(copies, {places.numel() / per_token, per_token, permuted.size(1)});
+     return raised.back(sum(mul(copies, unsqueeze(raised(*probabilities), -1)), {1}, false));
+   });
+NAMES("npu_moe_token_unpermute", "NPU: npu_moe_token_unpermute");
 
 OP("npu_sort_v2(Tensor self, int dim=-1, bool descending=False)", [](const Bound& args) -> Value {
   const Var x = args.var("self");

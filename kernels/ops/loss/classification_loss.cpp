@@ -302,6 +302,24 @@ TRAITS("cross_entropy", .autocast = AutocastPolicy::float32, .varies = Varies::r
        .fit = fit_class_indices, .converts = DTypeChange{DType::int32, DType::int64}, .element_work = 2.3,
        .recorded_gradients = RecordedGradients::of_last_step);
 
+// The fused operator also returns the logarithms of the probabilities, which its backward starts from, and two results
+// of the z-loss, which it does not compute.
+OP("npu_cross_entropy_loss(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', "
+   "int ignore_index=-100, float label_smoothing=0.0, float lse_square_scale_for_zloss=0.0, bool return_zloss=False)",
+   [](const Bound& args) -> Value {
+     const Var x = args.var("input");
+     if (x.rank() != 2) throw SkipError("npu_cross_entropy_loss needs an input of 2 dimensions.");
+     if (args.flag("return_zloss") || args.real("lse_square_scale_for_zloss") != 0) {
+       throw SkipError("npu_cross_entropy_loss is not checked with a z-loss.");
+     }
+     const Reduction reduction = reduction_of(args, false);
+     const Var loss = cross_entropy(args, reduction);
+     return List{reduction == Reduction::none ? loss : reshape(loss, {1}), log_softmax(x, 1), None{}, None{}};
+   });
+NAMES("npu_cross_entropy_loss", "NPU: npu_cross_entropy_loss");
+TRAITS("npu_cross_entropy_loss", .varies = Varies::results, .compared_output = 0, .differentiable_output = 0,
+       .adapt = adapt_class_indices, .fit = fit_class_indices, .element_work = 3);
+
 OP("cross_entropy_loss(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, "
    "float label_smoothing=0.0)",
    [](const Bound& args) -> Value { return cross_entropy(args, reduction_of(args, false)); });
