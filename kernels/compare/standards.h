@@ -140,9 +140,8 @@ struct DTypeLimits {
   ComparisonLimits values;
 };
 std::span<const DTypeLimits> comparison_limits_table();
-inline constexpr double dual_1000_limit =
-    0.999;                                    // above it passes; under --compat msprobe the limit itself passes, too
-inline constexpr double ulp_ratio_limit = 1;  // under --compat msprobe a ratio below it passes
+inline constexpr double dual_1000_limit = 0.999;  // passes, as does what is above it
+inline constexpr double ulp_ratio_limit = 1;      // under --compat msprobe a ratio below it passes
 
 struct LevelApis {
   OperatorLevel level;

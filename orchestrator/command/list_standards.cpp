@@ -170,8 +170,8 @@ std::string list_standards_text() {
     text += table_text(rows);
   }
 
-  text += "\nLimits of api_precision_compare by dtype of the NPU's output; dual-1000 passes above " +
-          constant_text(dual_1000_limit) + "\n";
+  text += "\nLimits of api_precision_compare by dtype of the NPU's output; dual-1000 passes from " +
+          constant_text(dual_1000_limit) + " on\n";
   rows = {{"dtype"}};
   for (const NamedComparisonLimit& limit : comparison_limit_names) rows[0].emplace_back(limit.name);
   for (const DTypeLimits& entry : comparison_limits_table()) {
