@@ -73,7 +73,8 @@ void judge(const Value& bench, const Value& device, const CheckOptions& options,
     finding.device = by_sum ? sum_overflows(device) : overflows(device);
     finding.verdict = finding.bench == finding.device ? Verdict::normal : Verdict::abnormal;
     result.message = subject + (finding.verdict == Verdict::normal ? "a normal overflow." : "an abnormal overflow.");
-    if (!has_what_overflows(bench, false) && !has_what_overflows(device, by_sum)) {
+    // To be checked or not is no matter of how msProbe sums.
+    if (!has_what_overflows(bench, false) && !has_what_overflows(device, options.dialect->sums_overflow(false))) {
       result.mistrust = Mistrust::nothing_compared;
     }
     if (finding.is_none() && !compat_msprobe) {
