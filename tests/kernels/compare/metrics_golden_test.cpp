@@ -138,6 +138,7 @@ TEST(MetricsGoldenDefaults, DepartFromUpstreamForAReasonOnly) {
       {"edge quant int8 wraparound", "differences of quantised outputs do not wrap"},
       {"edge bench bf16 device f32", "a bfloat16 benchmark is widened"},
       {"struct bench longer than device", "a missing output is an error"},
+      {"struct device longer than bench", "an output beyond the benchmark's is an error"},
       {"struct nested list", "nested outputs are compared"},
       {"struct dict same keys", "values of a dict are compared"},
       {"struct tuple vs tensor", "a tensor is no tuple of its rows"},
