@@ -149,11 +149,20 @@ class Walk {
   }
 
   void lists(const List& bench, const List& device) {
-    if (bench.size() != device.size()) {
+    // What the benchmark has no value for may be missing behind all others.
+    std::size_t owed = bench.size();
+    while (owed > 0 && bench[owed - 1].is<Unsupported>()) --owed;
+    if (device.size() < owed || device.size() > bench.size()) {
       add(Status::error, structure_differs);
       return;
     }
-    for (std::size_t i = 0; i < bench.size(); ++i) pair(bench[i], device[i]);
+    for (std::size_t i = 0; i < device.size(); ++i) {
+      if (const Unsupported* unsupported = bench[i].get<Unsupported>()) {
+        add(Status::skip, unsupported->reason);
+      } else {
+        pair(bench[i], device[i]);
+      }
+    }
   }
 
   void dicts(const Dict& bench, const Dict& device) {

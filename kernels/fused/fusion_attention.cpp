@@ -384,7 +384,10 @@ OP("npu_fusion_attention_grad(Tensor query, Tensor key, Tensor value, Tensor dy,
      tape.backward(result.outputs.output, args.var("dy").tensor());
      List gradients;
      for (const Var& var : {query, key, value}) gradients.emplace_back(args.tape().constant(tape.gradient(var)));
-     gradients.emplace_back(pse ? Value(args.tape().constant(tape.gradient(*pse))) : Value(None{}));
+     // Without pse some give a tensor without elements, and the gradient of sink is there in newer releases alone.
+     gradients.emplace_back(pse ? Value(args.tape().constant(tape.gradient(*pse)))
+                                : Value(Unsupported{"There is no pse, whose gradient this would be."}));
+     gradients.emplace_back(Unsupported{"The gradient of sink is not compared."});
      return gradients;
    });
 NAMES("npu_fusion_attention_grad", "NPU: npu_fusion_attention_grad");
