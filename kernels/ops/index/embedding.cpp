@@ -294,7 +294,8 @@ OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bo
    embedding_bag_with_offsets);
 NAMES("embedding_bag_with_offsets", "Torch: embedding_bag");
 TRAITS("embedding_bag_with_offsets", .ranks_in = ranks_bags<4>, .varies = Varies::gradients,
-       .half_sums = HalfSums::gradients, .compared_output = 0, .fit = fit_offsets, .recorded_gradients = RecordedGradients::of_last_step);
+       .half_sums = HalfSums::gradients, .compared_output = 0, .fit = fit_offsets,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 // The table after the rows in use were scaled down to a norm of at most max_norm.
 OP("embedding_renorm(Tensor input, Tensor indices, float max_norm, float norm_type)", [](const Bound& args) -> Value {
