@@ -48,6 +48,7 @@ std::vector<DumpTensor> statistics_of(const InputFile& file, const std::vector<N
     DumpTensor tensor;
     tensor.file = &file;
     tensor.statistics = true;
+    tensor.shared_type = true;
     tensor.stored.type = header.type;
     tensor.stored.big_endian = header.big_endian;
     tensor.stored.shape = {2};

@@ -21,6 +21,8 @@ struct DumpTensor {
   bool statistics = false;  // two elements: the smallest and the largest of the tensor
   // What else a converter that was asked for more has kept.
   std::optional<TensorStatistics> more;
+  // The type is one that holds the extremes of all inputs, or outputs, of the operator, not the tensor's own.
+  bool shared_type = false;
 };
 
 struct GeOpenFile {

@@ -137,6 +137,13 @@ bool OpPlanner::plan_against_fx(const std::vector<std::size_t>& parts, OpTask& t
     golden.outputs = without_repetition(fx_nodes(graph_.ops[parts.back()], task, {.inputs = false, .outputs = true}));
   }
   if (golden.inputs.empty() && golden.outputs.empty()) return false;
+  for (const FxNode* node : golden.outputs) {
+    const std::vector<std::string>& names = graph_.ops[parts.back()].fx_names;
+    golden.named.push_back(static_cast<std::size_t>(std::ranges::count_if(names, [&](const std::string& name) {
+      const auto found = task.data->golden_fx.find(std::string(fx_node_key(name)));
+      return found != task.data->golden_fx.end() && &found->second == node;
+    })));
+  }
   task.golden = std::move(golden);
   return true;
 }

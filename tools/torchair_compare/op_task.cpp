@@ -88,7 +88,12 @@ class OpComparison {
           std::min(node->inputs.size(), mine_.inputs.size()) + std::min(node->outputs.size(), mine_.outputs.size());
     }
     for (const FxNode* node : golden.inputs) compare_with_files(node->inputs, Side::input);
-    for (const FxNode* node : golden.outputs) compare_with_files(node->outputs, Side::output);
+    for (std::size_t i = 0; i < golden.outputs.size(); ++i) {
+      const std::vector<FxTensorFile>& files = golden.outputs[i]->outputs;
+      compare_with_files(files, Side::output);
+      const std::size_t there = std::min(files.size(), golden.named[i]);
+      golden_alone_ += there - std::min(there, mine_.outputs.size());
+    }
   }
 
   void compare_with_files(const std::vector<FxTensorFile>& files, Side side) {
@@ -208,6 +213,8 @@ class OpComparison {
     }
     if (last == nullptr) return;
     const std::vector<DumpTensor>& outputs = files.back().outputs;
+    mine_alone_ += mine_.outputs.size() - std::min(outputs.size(), mine_.outputs.size());
+    golden_alone_ += outputs.size() - std::min(outputs.size(), mine_.outputs.size());
     for (std::size_t i = 0; i < std::min(outputs.size(), mine_.outputs.size()); ++i) {
       Row row = new_row(Side::output, i);
       row.golden.path = tensor_path(last->path, Side::output, i);

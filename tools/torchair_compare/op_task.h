@@ -28,6 +28,7 @@ struct TokenData {
 struct AgainstFx {
   std::vector<const FxNode*> inputs;   // nodes whose inputs the operator's are compared with, one after the other
   std::vector<const FxNode*> outputs;  // and whose outputs
+  std::vector<std::size_t> named;      // of each of those: how many of its outputs the graph says are the operator's
   // Nodes that further outputs of the operator name. They are not compared, but msProbe does so and throws the rows
   // away, which shows in the numbers of all rows behind.
   std::vector<const FxNode*> replaced;
