@@ -309,6 +309,19 @@ TEST_F(CodeMapping, ALinkStaysAndWhatItLeadsToIsReplaced) {
   EXPECT_EQ(read_file(statistics()), expected("statistic_expected.csv"));
 }
 
+TEST_F(CodeMapping, ALinkToADirectoryIsNotFollowedAndSaidSo) {
+  fs::create_directories(scratch_ / "elsewhere");
+  fs::create_directories(scratch_ / "all/below");
+  fs::create_directory_symlink(scratch_ / "elsewhere", scratch_ / "all/link");
+  fs::create_directory_symlink(scratch_ / "all/below", scratch_ / "all/again");
+  const Finished finished = run({"--dump_data", (scratch_ / "all").string()});
+  EXPECT_NE(finished.err.find("The link " + (scratch_ / "all/link").string() + " to a directory was not followed."),
+            std::string::npos)
+      << finished.err;
+  // What lies within the folder is found without the link.
+  EXPECT_EQ(finished.err.find("again"), std::string::npos) << finished.err;
+}
+
 TEST_F(CodeMapping, AReadOnlyTableIsRefusedAndTheOthersAreWritten) {
   const fs::path other = data() / "statistic_dump/rank_1/statistic.csv";
   fs::create_directory(other.parent_path());

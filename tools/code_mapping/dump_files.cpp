@@ -58,7 +58,13 @@ DumpFiles find_dump_files(const std::string& path, const std::function<void(cons
     for (const fs::directory_entry& entry : entries_of(folder, error)) {
       std::error_code of_entry;
       if (entry.is_directory(of_entry)) {
-        if (entry.is_symlink(of_entry)) continue;
+        if (entry.is_symlink(of_entry)) {
+          // What a link within the folder leads to is found where it lies.
+          const fs::path inside = fs::path(real_path(entry.path())).lexically_relative(real_path(path));
+          if (!inside.empty() && *inside.begin() != "..") continue;
+          warn("The link " + entry.path().string() + " to a directory was not followed.");
+          continue;
+        }
         if (depth < deepest_folder) open.emplace_back(entry.path(), depth + 1);
         too_deep = too_deep || depth >= deepest_folder;
       } else if (entry.is_regular_file(of_entry)) {
