@@ -14,6 +14,7 @@
 #include "tools/recordings/not_finite.h"
 #include "tools/recordings/overflowed_sum.h"
 #include "tools/recordings/python_text.h"
+#include "tools/recordings/written_inputs.h"
 
 namespace msrun::graph {
 namespace {
@@ -40,6 +41,11 @@ bool is_overflowed_mean(const JsonNode& leaf, const JsonNode& mean) {
   return recordings::is_overflowed_sum(recordings::mean_value, number_of(mean), extent);
 }
 
+bool is_nan(const JsonNode& value) {
+  if (value.kind() == JsonEvent::real) return std::isnan(value.number());
+  return value.is_string() && std::isnan(recordings::not_finite_of(value.text()).value_or(0));
+}
+
 // What is abnormal in the members of a call.
 class Abnormal {
  public:
@@ -50,18 +56,45 @@ class Abnormal {
     for (const char* key : {"Max", "Min"}) {
       if (const std::optional<JsonNode> value = find_member(leaf, key); value && is_abnormal(*value)) return true;
     }
+    if (!compat_) {
+      // A scalar: an infinity that a call is given is none that it makes.
+      if (const std::optional<JsonNode> value = find_member(leaf, "value"); value && is_abnormal(*value)) return true;
+    }
     const std::optional<JsonNode> mean = find_member(leaf, "Mean");
     return mean && is_abnormal(*mean) && (compat_ || !is_overflowed_mean(leaf, *mean));
   }
 
   bool any(const JsonNode& nodes) const {
     for (const JsonNode child : nodes) {
-      if (child.is_array() ? any(child) : leaf(child)) return true;
+      if (member(child)) return true;
     }
     return false;
   }
 
+  // Whether a tensor has a NaN among its elements.
+  bool any_nan(const JsonNode& nodes) const {
+    for (const JsonNode child : nodes) {
+      if (is_group(child)) {
+        if (any_nan(child)) return true;
+        continue;
+      }
+      for (const char* key : {"Max", "Min"}) {
+        if (const std::optional<JsonNode> value = find_member(child, key); value && is_nan(*value)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool compat() const { return compat_; }
+
+  // A leaf, or a list or dictionary that holds some. msprobe does not look into dictionaries.
+  bool member(const JsonNode& child) const { return is_group(child) ? any(child) : leaf(child); }
+
  private:
+  bool is_group(const JsonNode& child) const {
+    return child.is_array() || (!compat_ && child.is_object() && !find_member(child, "type"));
+  }
+
   const bool compat_;  // as msprobe 1.2.1, which takes a mean that overflowed over finite values for an infinity
 };
 
@@ -71,6 +104,10 @@ struct Members {
   std::optional<JsonNode> named;
 
   bool any(const Abnormal& abnormal) const { return (list && abnormal.any(*list)) || (named && abnormal.any(*named)); }
+
+  bool any_nan(const Abnormal& abnormal) const {
+    return (list && abnormal.any_nan(*list)) || (named && abnormal.any_nan(*named));
+  }
 
   // Largest norm of the tensors that are direct members.
   std::optional<double> largest_norm() const {
@@ -115,7 +152,7 @@ bool all_listed(const std::optional<JsonNode>& list, bool first_listed, const Ab
   if (!list) return true;
   std::size_t index = 0;
   for (const JsonNode leaf : *list) {
-    if (abnormal.leaf(leaf) && !(first_listed && index == 0)) return false;
+    if (abnormal.member(leaf) && !(first_listed && index == 0)) return false;
     ++index;
   }
   return true;
@@ -124,13 +161,15 @@ bool all_listed(const std::optional<JsonNode>& list, bool first_listed, const Ab
 bool is_ignored(std::string_view name, const Members& inputs, const Members& outputs, const Abnormal& abnormal) {
   const std::size_t dot = name.find('.');
   const std::string api = lower_case(name.substr(0, dot == std::string_view::npos ? dot : name.find('.', dot + 1)));
+  const std::string_view own = std::string_view(api).substr(api.find('.') + 1);
+  if (!abnormal.compat() && recordings::hands_out_memory(own)) return all_listed(outputs.list, true, abnormal);
   const auto rule = std::ranges::find(ignored_leaves, api, &Ignored::api);
   if (rule == ignored_leaves.end()) return false;
   if (rule->first_output) return all_listed(outputs.list, true, abnormal);
   if (rule->first_input && !all_listed(inputs.list, true, abnormal)) return false;
   if (!rule->named_input.empty() && inputs.named) {
     for (const JsonNode leaf : *inputs.named) {
-      if (leaf.key() != rule->named_input && abnormal.leaf(leaf)) return false;
+      if (leaf.key() != rule->named_input && abnormal.member(leaf)) return false;
     }
   }
   return true;
@@ -140,6 +179,8 @@ Overflow level_of(const Members& inputs, const Members& outputs, const Abnormal&
   const bool in = inputs.any(abnormal);
   const bool out = outputs.any(abnormal);
   if (!in && out) return Overflow::critical;
+  // Infinities may be meant, as those of masks are; a NaN that comes of them is new.
+  if (!abnormal.compat() && outputs.any_nan(abnormal) && !inputs.any_nan(abnormal)) return Overflow::critical;
   if (in && out) return Overflow::high;
   if (in) return Overflow::medium;
   const std::optional<double> before = inputs.largest_norm();
