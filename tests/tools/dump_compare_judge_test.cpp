@@ -180,13 +180,15 @@ TEST(DumpCompareJudge, TheOutputThatIsWrongIsBlamedAndNoOther) {
       "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.";
   const std::string drop = "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1";
   const std::string jump = "warning: The norm relative error of output is 10 times that of input.";
+  const std::string gap =
+      "error: The output is off by more than 0.001 of its largest value, although the inputs agree.";
   for (const std::size_t wrong : {0U, 1U}) {
     const std::size_t right = 1 - wrong;
     std::vector<std::string> results = TwoOutputs(true, wrong, {-4, 3, -2, 1}).results();
     EXPECT_EQ(results[wrong], R"(error [")" + thousandth + R"(", ")" + drop + R"("])");
     EXPECT_EQ(results[right], "pass []");
     results = TwoOutputs(false, wrong, {1, 2, 3, 5}).results();
-    EXPECT_EQ(results[wrong], R"(warning [")" + jump + R"("])");
+    EXPECT_EQ(results[wrong], R"(error [")" + jump + R"(", ")" + gap + R"("])");
     EXPECT_EQ(results[right], "pass []");
   }
   const std::vector<std::string> compat = TwoOutputs(false, 1, {1, 2, 3, 5}).results({"--compat", "msprobe"});

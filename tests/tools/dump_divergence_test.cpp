@@ -54,11 +54,59 @@ TEST(FirstDivergence, ThereIsNoneInEqualRecordings) {
   }
 }
 
+TEST(FirstDivergence, IsNoCallThatDrawsNumbers) {
+  struct Case {
+    const char* call;
+    Json named;
+    bool random;
+  };
+  const auto share = [](const char* name, double value) { return Json{{name, {{"type", "float"}, {"value", value}}}}; };
+  const Json trains{{"training", {{"type", "bool"}, {"value", true}}}};
+  for (const Case& one :
+       {Case{"Functional.scaled_dot_product_attention.0.forward", share("dropout_p", 0.1), true},
+        Case{"Functional.scaled_dot_product_attention.0.forward", share("dropout_p", 0), false},
+        Case{"NPU.npu_fusion_attention.0.forward", share("keep_prob", 0.9), true},
+        Case{"NPU.npu_fusion_attention.0.forward", share("keep_prob", 1), false},
+        Case{"Functional.multi_head_attention_forward.0.forward", share("dropout_p", 0.1), true},
+        Case{"Functional.rrelu.0.forward", trains, true}, Case{"Functional.rrelu.0.forward", Json::object(), false},
+        Case{"Functional.gumbel_softmax.0.forward", Json::object(), true},
+        Case{"Torch.poisson.0.forward", Json::object(), true}, Case{"Tensor.cauchy_.0.forward", Json::object(), true},
+        Case{"Tensor.log_normal_.0.forward", Json::object(), true},
+        Case{"Torch.exp.0.forward", Json::object(), false}}) {
+    ComparedDumps dumps;
+    for (const std::string side : {"target", "golden"}) {
+      const Json input = recorded_tensor(1.5, -1, 0.25, 2);
+      Json call = recorded_call({input, input, input},
+                                {side == "target" ? recorded_tensor(3, -2, 0.5, 4) : recorded_tensor(2, -3, 0.1, 3.5)});
+      call["input_kwargs"] = one.named;
+      dumps.write(side, {{one.call, call}});
+    }
+    const Json found =
+        divergence_of((dumps.folder() / "target/dump.json").string(), (dumps.folder() / "golden/dump.json").string());
+    EXPECT_EQ(found["verdict"], one.random ? "random" : "found") << one.call << one.named;
+  }
+}
+
+// A share that is given by its place among the arguments.
+TEST(FirstDivergence, KnowsArgumentsByTheirPlaces) {
+  ComparedDumps dumps;
+  for (const std::string side : {"target", "golden"}) {
+    const Json input = recorded_tensor(1.5, -1, 0.25, 2);
+    const Json share{{"type", "float"}, {"value", 0.1}};
+    dumps.write(side, {{"Functional.scaled_dot_product_attention.0.forward",
+                        recorded_call({input, input, input, nullptr, share},
+                                      {recorded_tensor(3, -2, side == "target" ? 0.5 : 0.1, 4)})}});
+  }
+  EXPECT_EQ(divergence_of((dumps.folder() / "target/dump.json").string(),
+                          (dumps.folder() / "golden/dump.json").string())["verdict"],
+            "random");
+}
+
 TEST(FirstDivergence, CountsForTheExitCodeAlthoughAllRowsPass) {
-  // An output of the other sign has the norm that it should have.
+  // The table does not judge the gap of a backward call whose forward call was not recorded.
   const auto dump = [](double sign) {
     const Json wrong = recorded_tensor(sign > 0 ? 3 : 1, sign > 0 ? -1 : -3, sign, 4);
-    return Json{{"Torch.exp.0.forward", recorded_call({recorded_tensor(1, 1, 1, 2)}, {wrong})}};
+    return Json{{"Torch.exp.0.backward", recorded_call({recorded_tensor(1, 1, 1, 2)}, {wrong})}};
   };
   ComparedDumps dumps;
   dumps.write("target", dump(-1));
@@ -66,7 +114,7 @@ TEST(FirstDivergence, CountsForTheExitCodeAlthoughAllRowsPass) {
   for (const char* level : {"warning", "error"}) {
     const Finished run = dumps.run({"--first-divergence", "--fail-on", level});
     EXPECT_EQ(run.exit_code, 1) << run.err;
-    EXPECT_THAT(run.out, HasSubstr("First divergence: rank 0, Torch.exp.0.forward\n"));
+    EXPECT_THAT(run.out, HasSubstr("First divergence: rank 0, Torch.exp.0.backward\n"));
     EXPECT_THAT(run.out, HasSubstr("0 error, 0 warning"));
     EXPECT_THAT(run.out, HasSubstr("do not agree, although no row of the table is an error"));
   }

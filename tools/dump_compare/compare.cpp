@@ -286,6 +286,11 @@ class Comparison {
     }
     out_ << of_job << counts.rows << " rows: " << counts.errors << " error, " << counts.warnings << " warning, "
          << counts.rows - counts.errors - counts.warnings << " pass\n";
+    if (counts.inputs_apart > 0) {
+      worst_ = std::max(worst_, Level::warning);
+      out_ << of_job << "Inputs further apart than outputs may be (a warning): " << counted(counts.inputs_apart, "row")
+           << ", the first " << sanitised(counts.first_input_apart) << ".\n";
+    }
     if (counts.compared == 0) warn_(of_job + "no pair of values could be compared.");
     std::vector<NamelessFile> complete;
     for (const auto& file : files) std::ranges::move(file->close(), std::back_inserter(complete));

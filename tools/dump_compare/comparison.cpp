@@ -8,6 +8,7 @@
 #include "kernels/base/text.h"
 #include "kernels/io/files/csv.h"
 #include "tools/common/ordered_work.h"
+#include "tools/dump_compare/forward_calls.h"
 #include "tools/dump_compare/mapping.h"
 #include "tools/recordings/alignment.h"
 #include "tools/recordings/recording_reader.h"
@@ -102,7 +103,9 @@ class PieceWork {
   PieceWork(const Pair& pair, const std::vector<Row>& rows, const RowOptions& options, const ColumnTypes& types)
       : pair_(pair),
         rows_(rows),
-        sides_(pair.sides(options.compat)),
+        target_forwards_(pair.target),
+        golden_forwards_(pair.golden),
+        sides_(with_forwards(pair.sides(options.compat))),
         types_(types),
         maker_(sides_, pair.mode, types_, pair.stacks ? &*pair.stacks : nullptr),
         options_(options) {}
@@ -150,6 +153,12 @@ class PieceWork {
   }
 
  private:
+  Sides with_forwards(Sides sides) const {
+    sides.target_forwards = &target_forwards_;
+    sides.golden_forwards = &golden_forwards_;
+    return sides;
+  }
+
   // Whether both sides have values of one kind. A structure has none: there the description is what is compared.
   bool has_values(const ComparedRow& compared) const {
     const Row& row = compared.row;
@@ -206,6 +215,8 @@ class PieceWork {
 
   const Pair& pair_;
   const std::vector<Row>& rows_;
+  const ForwardCalls target_forwards_;
+  const ForwardCalls golden_forwards_;
   const Sides sides_;
   const ColumnTypes& types_;
   const RowMaker maker_;
@@ -290,6 +301,7 @@ Counts compare_rows(const Pair& pair, const std::vector<Row>& rows, const RowOpt
           if (row.level == Level::error) ++counts.errors;
           if (row.level == Level::warning) ++counts.warnings;
           if (row.compared) ++counts.compared;
+          if (row.input_apart && counts.inputs_apart++ == 0) counts.first_input_apart = row.cell(0);
           take(std::move(row));
         }
       });

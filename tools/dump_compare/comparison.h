@@ -49,6 +49,8 @@ struct Counts {
   std::size_t errors = 0;
   std::size_t warnings = 0;
   std::size_t compared = 0;  // rows with values on both sides
+  std::size_t inputs_apart = 0;
+  std::string first_input_apart;  // the name of its row
 };
 
 struct RowOptions {

@@ -28,10 +28,9 @@ std::vector<std::uint32_t> outputs_of(const Recording& side, const Call& call) {
   return found;
 }
 
-DataFlow::DataFlow(const Recording& side, bool checksums) : side_(side), checksums_(checksums) {
+DataFlow::DataFlow(const Recording& side, bool checksums) : side_(side), checksums_(checksums), forward_calls_(side) {
   for (std::uint32_t call = 0; call < side.calls.size(); ++call) {
     const Call& of = side.calls[call];
-    if (of.direction == Direction::forward) forward_calls_.emplace(side.name(of), call);
     note(producers_, outputs_of(side, of), call);
     note(readers_, inputs_of(side, of), call);
   }
@@ -62,15 +61,6 @@ bool DataFlow::is_read_between(std::uint32_t leaf, std::uint32_t after, std::uin
   return next != found->second.end() && *next < before;
 }
 
-std::uint32_t DataFlow::forward_of(std::uint32_t call) const {
-  const Call& of = side_.calls[call];
-  if (of.direction != Direction::backward) return no_place;
-  constexpr std::string_view word = ".backward";
-  std::string name(side_.name(of));
-  const std::size_t at = name.rfind(word);
-  if (at == std::string::npos) return no_place;
-  const auto found = forward_calls_.find(name.replace(at, word.size(), ".forward"));
-  return found == forward_calls_.end() ? no_place : found->second;
-}
+std::uint32_t DataFlow::forward_of(std::uint32_t call) const { return forward_calls_.of(side_.calls[call], no_place); }
 
 }  // namespace msrun::dump_compare

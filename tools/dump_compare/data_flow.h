@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tools/dump_compare/forward_calls.h"
 #include "tools/recordings/recording.h"
 
 namespace msrun::dump_compare {
@@ -36,9 +37,9 @@ class DataFlow {
 
   const recordings::Recording& side_;
   const bool checksums_;
-  Places producers_;                                              // calls by the content of an output
-  Places readers_;                                                // by that of an input
-  std::unordered_map<std::string, std::uint32_t> forward_calls_;  // by their names
+  Places producers_;  // calls by the content of an output
+  Places readers_;    // by that of an input
+  ForwardCalls forward_calls_;
 };
 
 }  // namespace msrun::dump_compare

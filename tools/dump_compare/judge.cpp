@@ -5,7 +5,9 @@
 #include <cstring>
 #include <limits>
 
+#include "tools/dump_compare/judge_gaps.h"
 #include "tools/recordings/call_rules.h"
+#include "tools/recordings/devices.h"
 #include "tools/recordings/not_finite.h"
 #include "tools/recordings/overflowed_sum.h"
 
@@ -53,13 +55,6 @@ bool equal_numbers(const ComparedRow& row) {
   return norm.difference == 0;
 }
 
-// 64 units of rounding of the output's dtype: less than that is no finding.
-double rounding_noise(const Sides& sides, const Leaf& output) {
-  const std::string dtype = canonical_dtype(sides.target.text(output.dtype));
-  const double unit = dtype == "bfloat16" ? 0x1p-9 : dtype == "float16" ? 0x1p-11 : 0x1p-24;
-  return sides.compat ? 0 : 64 * unit;
-}
-
 // What the metrics of the row say of it.
 void keep_metric_messages(ComparedRow& row, Mode mode) {
   if (row.row.target == no_place) return row.add(Level::warning, "warning: No NPU data matched.");
@@ -97,7 +92,9 @@ class Judge {
       for (ComparedRow& row : rows_) keep_metric_messages(row, mode_);
     }
     const std::string api = api_name();
-    if (recordings::is_without_rules(api)) return judge_fit_alone();
+    // The values of debug.json are no calls, whatever they are named.
+    const bool values = sides_.target.debug && !sides_.compat;
+    if (!values && recordings::is_without_rules(api)) return judge_fit_alone();
     few_ = recordings::has_buffers(api);
     if (mode_ == Mode::md5) {
       for (ComparedRow& row : rows_) {
@@ -115,6 +112,7 @@ class Judge {
       if (few_ && row.row.target != no_place && !is_output(row)) judge_fit(row);
       judge_repairs(row);
     }
+    judge_gaps(sides_, mode_, few_, rows_);
   }
 
  private:
@@ -135,9 +133,20 @@ class Judge {
     if (!sides_.compat || row.row.target == no_place) return leaf->state == State::output;
     return target_name(row).find(".output.") != std::string::npos;
   }
+  // A row of which no inputs are known: a gradient of a parameter, or a value of debug.json.
   bool is_gradient(const ComparedRow& row) const {
     const Leaf* leaf = target(row);
-    return !sides_.compat && leaf != nullptr && leaf->state == State::parameters_grad;
+    if (sides_.compat || leaf == nullptr) return false;
+    return sides_.target.debug || leaf->state == State::parameters_grad;
+  }
+  // Both are devices: recordings of two kinds of accelerators differ in every such argument.
+  bool name_devices(const ComparedRow& row) const {
+    if (sides_.compat || !matched(row) || target(row)->tensor || golden(row)->tensor) return false;
+    const auto is_device = [](const Recording& side, const Leaf& leaf) {
+      const recordings::Value& value = leaf.statistics[recordings::max_value];
+      return value.kind == recordings::Kind::text && recordings::is_device(side.text(value.text));
+    };
+    return is_device(sides_.target, *target(row)) && is_device(sides_.golden, *golden(row));
   }
 
   // Second part of the name of the first input row.
@@ -190,6 +199,7 @@ class Judge {
       if (none && !sides_.compat) row.add(Level::warning, no_sums);
       return;
     }
+    if (name_devices(row)) return;
     if (no_sum(mine) || no_sum(theirs)) {
       row.add(Level::warning, "warning: The parameter of NPU does not match the bench.");
     } else {
@@ -230,7 +240,7 @@ class Judge {
   double largest_input() const {
     double largest = 0;
     for (const ComparedRow& row : rows_) {
-      if (row.row.target == no_place || is_output(row) || is_gradient(row)) continue;
+      if (row.row.target == no_place || is_output(row) || is_gradient(row) || name_devices(row)) continue;
       // A word of ours: the input is there and does not agree.
       const bool disagrees = !sides_.compat && matched(row) && !equal_numbers(row);
       largest = std::max(largest, norm_error(row, disagrees ? infinite_number : 0));
@@ -238,11 +248,19 @@ class Judge {
     return largest;
   }
 
+  // The share of elements that agree; of outputs in half types within a few units of rounding.
+  double agreeing(const ComparedRow& row) const {
+    if (sides_.compat) return row.metrics.cells[one_thousandth].number;
+    return agreeing_share(row.metrics, sides_.target.text(target(row)->dtype));
+  }
+
   double smallest(Metric metric, bool outputs) const {
     double least = 1.0;
     for (const ComparedRow& row : rows_) {
       if (row.row.target == no_place || is_output(row) != outputs || is_gradient(row)) continue;
-      if (is_number(row, metric)) least = std::min(least, row.metrics.cells[metric].number);
+      if (!is_number(row, metric)) continue;
+      const bool share = outputs && metric == one_thousandth;
+      least = std::min(least, share ? agreeing(row) : row.metrics.cells[metric].number);
     }
     return least;
   }
@@ -286,9 +304,8 @@ class Judge {
     if (mode_ == Mode::statistics) return;
     const double limit = sides_.compat ? 0.1 : 0.6;
     if (smallest(one_thousandth, false) > 0.9 && smallest(one_thousandth, true) < limit) {
-      blame_outputs(Level::error, thousandth_of_output, [&](const ComparedRow& row) {
-        return is_number(row, one_thousandth) && row.metrics.cells[one_thousandth].number < limit;
-      });
+      blame_outputs(Level::error, thousandth_of_output,
+                    [&](const ComparedRow& row) { return is_number(row, one_thousandth) && agreeing(row) < limit; });
     }
   }
 
@@ -323,6 +340,7 @@ class Judge {
         my_dtype.find("class") != std::string_view::npos && their_dtype.find("class") != std::string_view::npos;
     const bool others = !sides_.compat && !mine.tensor && !theirs.tensor && my_dtype == their_dtype;
     if (others && my_dtype == "slice") return sides_.target.text(mine.md5) != sides_.golden.text(theirs.md5);
+    if (name_devices(row)) return false;
     if ((!classes && !others) || sides_.target.text(mine.shape) != "[]") return false;
     const recordings::Value& value = mine.statistics[recordings::max_value];
     const recordings::Value& other = theirs.statistics[recordings::max_value];
@@ -354,11 +372,13 @@ class Judge {
     const auto jumps = [&](const ComparedRow& row) {
       if (row.row.target == no_place || !is_output(row) || !is_judged_by_norm(row)) return false;
       const double error = output_error(row, 0);
-      if (!(error > rounding_noise(sides_, *target(row)))) return false;
+      if (!sides_.compat && !(error > rounding_noise(sides_.target.text(target(row)->dtype)))) return false;
       return inputs == 0 ? error > 0.1 : error > 10 * inputs;
     };
     if (std::ranges::any_of(rows_, jumps)) blame_outputs(Level::warning, norm_ten_times, jumps);
   }
+
+  bool of_tensors(const ComparedRow& row) const { return target(row)->tensor && golden(row)->tensor; }
 
   // What msProbe lets pass: values that differ without a number (B27), gradients of parameters (B36).
   void judge_repairs(ComparedRow& row) {
@@ -366,23 +386,29 @@ class Judge {
     const bool differs = std::ranges::any_of(row.differences, [](const Difference& difference) {
       return difference.word != nullptr && std::strcmp(difference.word, "Diff") == 0;
     });
-    const bool of_tensors = target(row)->tensor && golden(row)->tensor;
     // Inputs that are no tensors have had rule 4.
-    if (differs && (is_output(row) || (of_tensors && !few_))) row.add(Level::error, values_differ);
-    if (!is_gradient(row)) return;
+    if (differs && (is_output(row) || (of_tensors(row) && !few_))) row.add(Level::error, values_differ);
+    if (is_gradient(row)) judge_gradient(row);
+  }
+
+  void judge_gradient(ComparedRow& row) {
+    const bool value = sides_.target.debug;
+    // Values that are no tensors have had rule 4.
+    if (value && !of_tensors(row)) return;
+    const std::string whose = value ? " of the value is " : " of the gradient is ";
     if (is_judged_by_norm(row)) {
-      const double error = equal_numbers(row) ? 0 : norm_error(row, infinite_number);
+      const double error = equal_numbers(row) ? 0 : output_error(row, infinite_number);
       if (error > 0.5) {
-        row.add(Level::error, "error: The NormRelativeErr of the gradient is greater than 0.5.");
+        row.add(Level::error, "error: The NormRelativeErr" + whose + "greater than 0.5.");
       } else if (error > 0.1) {
-        row.add(Level::warning, "warning: The NormRelativeErr of the gradient is greater than 0.1.");
+        row.add(Level::warning, "warning: The NormRelativeErr" + whose + "greater than 0.1.");
       }
       return;
     }
-    if (is_number(row, one_thousandth) && row.metrics.cells[one_thousandth].number < 0.6) {
-      row.add(Level::error, "error: The One Thousandth Err Ratio of the gradient is below 0.6.");
+    if (is_number(row, one_thousandth) && agreeing(row) < 0.6) {
+      row.add(Level::error, "error: The One Thousandth Err Ratio" + whose + "below 0.6.");
     } else if (is_number(row, cosine) && row.metrics.cells[cosine].number < 0.9) {
-      row.add(Level::warning, "warning: The Cosine of the gradient is below 0.9.");
+      row.add(Level::warning, "warning: The Cosine" + whose + "below 0.9.");
     }
   }
 

@@ -20,6 +20,7 @@ struct ComparedRow {
   std::array<Difference, statistic_count> differences{};
   TensorMetrics metrics;  // tensor mode
   Level level = Level::pass;
+  bool input_apart = false;  // an input further from the golden one than outputs may be
   std::vector<std::string> messages;
 
   void add(Level at_least, std::string message) {

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "tools/recordings/call_rules.h"
+#include "tools/dump_compare/gap_limits.h"
+#include "tools/dump_compare/random_calls.h"
 #include "tools/recordings/communication.h"
 
 namespace msrun::dump_compare {
@@ -18,35 +19,11 @@ using recordings::Gap;
 using recordings::How;
 using recordings::State;
 
-// Limits of dump_compare.md 15.1.
-constexpr double input_limit = 2e-4;
-constexpr double own_limit = 1e-2;
-constexpr double output_limit = 1e-3;
-constexpr double half_input_limit = 4e-2;
-constexpr double half_own_limit = 1e-1;
-constexpr double half_output_limit = 8e-2;
-constexpr double times_input = 8;     // an output's gap must exceed the inputs' by this factor
-constexpr double low_confidence = 4;  // half precision statistics: below this many times the limit
-// Outputs of half precision forward calls whose inputs are all but equal need no room for what came before.
-constexpr double half_equal_inputs = 1e-3;
-constexpr double half_output_of_equal_inputs = 3e-2;
-// Gap of single precision tensors that no noise of half precision has come into.
-constexpr double wide_equal_inputs = 4e-6;
-// Half precision gradients that cancel are off by more.
-constexpr double times_backward_output = 2;
-// Rounding of half precision gradients adds up: the limit of inputs grows by its own size every so many backward calls,
-// up to so many times.
-constexpr double backward_calls_a_step = 16;
-constexpr double most_steps = 3;
-
 // Gradients that are added up are looked for among so many calls, and so many of them.
 constexpr std::uint32_t summand_distance = 64;
 constexpr std::size_t most_summands = 8;
 
 constexpr auto copies = std::to_array<std::string_view>({"contiguous", "view", "reshape", "to", "clone"});
-constexpr auto random_words = std::to_array<std::string_view>(
-    {"rand", "normal_", "normal", "bernoulli", "multinomial", "uniform_", "exponential_", "randperm"});
-
 std::string_view api_name(const Recording& side, const Call& call) { return recordings::api_of(side.name(call), call); }
 
 }  // namespace
@@ -228,36 +205,13 @@ CallState RankDivergence::state_of(std::uint32_t call, std::uint32_t golden_call
 }
 
 bool RankDivergence::is_left_out(const Call& call, const Leaf& output) const {
-  const std::string_view api = api_name(pair_.target, call);
-  if (recordings::is_uninitialised(api)) return true;
-  const std::string_view suffix = pair_.target.text(output.suffix);
-  return api == "npu_fusion_attention" && (suffix == ".output.4" || suffix == ".output.5");
+  return dump_compare::is_left_out(pair_.target, call, output);
 }
 
 bool RankDivergence::is_random(std::uint32_t call) const {
-  const Call& of = pair_.target.calls[call];
-  const std::string_view api = api_name(pair_.target, of);
-  if (std::ranges::any_of(random_words, [&](std::string_view word) {
-        return word == "rand" || word == "bernoulli" ? api.starts_with(word) : api == word;
-      })) {
-    return true;
-  }
-  if (api.find("dropout") == std::string_view::npos) return false;
   // The gradient is dropped as its forward call drops, which alone has the arguments.
   const std::uint32_t forward = flow_.forward_of(call);
-  if (forward != no_place) return is_random(forward);
-  bool drops = true;
-  for (std::uint32_t i = of.leaves; i < of.leaf_end; ++i) {
-    const Leaf& leaf = pair_.target.leaves[i];
-    if (leaf.tensor || leaf.state != State::input) continue;
-    const Value& value = leaf.statistics[recordings::max_value];
-    if (value.kind == recordings::Kind::boolean && value.integer == 0 &&
-        !pair_.target.text(leaf.suffix).ends_with("inplace")) {
-      drops = false;
-    }
-    if (value.is_number() && value.number() == 0) drops = false;
-  }
-  return drops;
+  return dump_compare::is_random(pair_.target, pair_.target.calls[forward == no_place ? call : forward]);
 }
 
 // Gradients that meet are added up by no recorded call. They are outputs that nobody reads, and their means add up.

@@ -340,6 +340,12 @@ std::string canonical_dtype(std::string_view dtype) {
   return lower_case(dtype);
 }
 
+double rounding_noise(std::string_view dtype) {
+  const std::string name = canonical_dtype(dtype);
+  const double unit = name == "bfloat16" ? 0x1p-9 : name == "float16" ? 0x1p-11 : 0x1p-24;
+  return 64 * unit;
+}
+
 bool dtypes_match(const Sides& sides, const Leaf& target, const Leaf& golden) {
   const std::string_view mine = sides.target.text(target.dtype);
   const std::string_view theirs = sides.golden.text(golden.dtype);

@@ -27,11 +27,16 @@ struct Row {
   std::uint32_t golden_call = no_place;
 };
 
+class ForwardCalls;
+
 struct Sides {
   const Recording& target;
   const Recording& golden;
   bool cross = false;   // the target is MindSpore's, the golden side PyTorch's
   bool compat = false;  // as msProbe, errors included
+  // Of both sides, for the rules about gaps; null: they do not apply to backward calls.
+  const ForwardCalls* target_forwards = nullptr;
+  const ForwardCalls* golden_forwards = nullptr;
 };
 
 // What the name of a target row becomes before it is looked for among the names of the golden rows; nothing: it has no
@@ -58,6 +63,8 @@ std::vector<Row> rows_of_pairs(const Sides& sides, const std::vector<std::pair<s
 
 // One name for a dtype whichever framework spells it: "float32" of "torch.float32" and "Float32".
 std::string canonical_dtype(std::string_view dtype);
+// 64 units of rounding of a dtype: an error below that is no finding.
+double rounding_noise(std::string_view dtype);
 // Whether rows of these dtypes are compared (4.2).
 bool dtypes_match(const Sides& sides, const Leaf& target, const Leaf& golden);
 

@@ -128,30 +128,42 @@ void RowMaker::add_statistics(const ComparedRow& compared, bool for_csv, ResultR
   side(sides_.golden, compared.row.golden, types_.golden);
 }
 
+// Recordings of structures have no statistics of tensors, whose equality would be a claim that nothing supports.
+void RowMaker::add_differences(const ComparedRow& compared, ResultRow& result) const {
+  const Row& row = compared.row;
+  const bool pair = row.target != no_place && row.golden != no_place;
+  const bool structure = !sides_.compat && sides_.target.task == "structure";
+  for (const bool relative : {false, true}) {
+    for (std::size_t i = 0; i < statistic_count; ++i) {
+      const Difference& difference = compared.differences[i];
+      const auto is_none = [&](const Recording& side, std::uint32_t leaf) {
+        return side.leaves[leaf].statistics[i].kind == recordings::Kind::none;
+      };
+      if (structure && pair && is_none(sides_.target, row.target) && is_none(sides_.golden, row.golden)) {
+        result.add(not_there);
+      } else if (difference.word != nullptr) {
+        result.add(difference.word, difference.word[0] == '0' ? CellKind::number : CellKind::text);
+      } else if (!relative) {
+        result.add(real_text(difference.difference), CellKind::number);
+      } else {
+        result.add(std::isinf(difference.percent) ? "inf" : real_text(difference.percent) + "%");
+      }
+    }
+  }
+}
+
 ResultRow RowMaker::make(const ComparedRow& compared, bool first_of_call, bool for_csv) const {
   ResultRow result;
   const Row& row = compared.row;
   result.level = compared.level;
+  result.input_apart = compared.input_apart;
   result.golden_only = row.target == no_place;
   result.call = result.golden_only ? row.golden_call : row.target_call;
   const Leaf* mine = row.target == no_place ? nullptr : &sides_.target.leaves[row.target];
   const Leaf* theirs = row.golden == no_place ? nullptr : &sides_.golden.leaves[row.golden];
   add_description(compared, result);
   if (mode_ == Mode::statistics) {
-    for (const Difference& difference : compared.differences) {
-      if (difference.word != nullptr) {
-        result.add(difference.word, difference.word[0] == '0' ? CellKind::number : CellKind::text);
-      } else {
-        result.add(real_text(difference.difference), CellKind::number);
-      }
-    }
-    for (const Difference& difference : compared.differences) {
-      if (difference.word != nullptr) {
-        result.add(difference.word, difference.word[0] == '0' ? CellKind::number : CellKind::text);
-      } else {
-        result.add(std::isinf(difference.percent) ? "inf" : real_text(difference.percent) + "%");
-      }
-    }
+    add_differences(compared, result);
   } else if (mode_ == Mode::tensor) {
     for (const MetricCell& cell : compared.metrics.cells) {
       if (cell.word != nullptr) {

@@ -23,6 +23,7 @@ struct ResultRow {
   std::uint32_t call = no_place;  // of the target, or else of the golden side
   bool golden_only = false;
   bool compared = false;       // both sides have values
+  bool input_apart = false;    // as ComparedRow::input_apart
   std::string metric_message;  // tensor mode: what the metrics say, one text
   std::string problem;         // tensor mode: which file cannot be read, and why
   std::string line;            // append_csv() of the row, where that is asked for (RowOptions::for_csv)
@@ -51,6 +52,7 @@ class RowMaker {
 
  private:
   void add_description(const ComparedRow& row, ResultRow& result) const;
+  void add_differences(const ComparedRow& row, ResultRow& result) const;
   void add_statistics(const ComparedRow& row, bool for_csv, ResultRow& result) const;
   // Text that others chose.
   void add_foreign(std::string_view text, ResultRow& result) const;

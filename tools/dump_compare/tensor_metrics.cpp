@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tools/dump_compare/rows.h"
 #include "tools/recordings/not_finite.h"
 
 namespace msrun::dump_compare {
@@ -15,6 +16,9 @@ using recordings::not_finite_kind;
 using recordings::NotFinite;
 
 constexpr std::size_t block_elements = 16384;
+// Four times the distance of neighbours, relative to a number at the lower end of its binade.
+constexpr double bfloat16_noise = 0x1p-5;
+constexpr double float16_noise = 0x1p-8;
 constexpr const char* positions_do_not_match = "The position of inf or nan in NPU and bench Tensor do not match.";
 
 // Nearest decimal of that many places, half to even on the exact value, read back: as Python's round().
@@ -48,8 +52,11 @@ struct Sums {
   double max_golden = 0;
   std::int64_t within_thousandth = 0;
   std::int64_t within_five = 0;
+  std::int64_t within_bfloat16 = 0;
+  std::int64_t within_float16 = 0;
   bool not_finite = false;
   bool positions_differ = false;
+  std::int64_t unequal_integers = 0;
 };
 
 // Reads both tensors to their ends.
@@ -59,6 +66,7 @@ class PairPass {
   PairPass(TensorSource& target, TensorSource& golden, bool strict, bool complex)
       : target_(target), golden_(golden), strict_(strict), complex_(complex) {
     single_ = target.single() && golden.single();
+    whole_ = strict && target.wide_integers() && golden.wide_integers();
   }
 
   Sums run() {
@@ -68,6 +76,11 @@ class PairPass {
       const std::size_t mine = target_.read(part(0), part(1));
       const std::size_t theirs = golden_.read(part(2), part(3));
       if (mine == 0 || mine != theirs) break;
+      if (whole_) {
+        for (std::size_t i = 0; i < mine; ++i) {
+          if (part(0)[i] == part(2)[i] && target_.integers()[i] != golden_.integers()[i]) ++sums_.unequal_integers;
+        }
+      }
       for (std::size_t i = 0; i < mine; ++i) add(part(0)[i], part(1)[i], part(2)[i], part(3)[i]);
     }
     if (sums_.any_large) {
@@ -123,6 +136,8 @@ class PairPass {
     sums_.max_relative = larger(sums_.max_relative, relative);
     if (relative < 0.001) ++sums_.within_thousandth;
     if (relative < 0.005) ++sums_.within_five;
+    if (relative <= bfloat16_noise) ++sums_.within_bfloat16;
+    if (relative <= float16_noise) ++sums_.within_float16;
   }
 
   template <class T>
@@ -154,6 +169,7 @@ class PairPass {
   const bool strict_;
   const bool complex_;
   bool single_ = false;
+  bool whole_ = false;
   Sums sums_;
 };
 
@@ -190,12 +206,22 @@ void set_error(MetricCell& cell, double value, const char* name, TensorMetrics& 
       {Weight::none, std::string("Cannot compare by ") + name + ", the data contains nan/inf/-inf in dump data."});
 }
 
+void set_unequal_integers(std::int64_t count, TensorMetrics& metrics) {
+  metrics.unequal_integers = count;
+  if (count == 0) return;
+  metrics.messages.push_back({Weight::error, "Whole numbers that differ by less than the metrics show: " +
+                                                 std::to_string(count) + " elements."});
+}
+
 // Two tensors of one element each.
 void compare_numbers(TensorSource& target, TensorSource& golden, bool compat, TensorMetrics& metrics) {
   std::array<double, 4> values{};
   const std::span<double> all(values);
   target.read(all.subspan(0, 1), all.subspan(1, 1));
   golden.read(all.subspan(2, 1), all.subspan(3, 1));
+  if (!compat && target.wide_integers() && golden.wide_integers() && values[0] == values[2]) {
+    set_unequal_integers(target.integers()[0] != golden.integers()[0] ? 1 : 0, metrics);
+  }
   double absolute = 0;
   double relative = 0;
   const NotFinite real_kind = not_finite_kind(values[0]);
@@ -222,6 +248,12 @@ void compare_numbers(TensorSource& target, TensorSource& golden, bool compat, Te
   metrics.messages.push_back({Weight::none,
                               "This is type of 0-d tensor, can not calculate 'Cosine', 'EucDist', 'One Thousandth Err "
                               "Ratio' and 'Five Thousandths Err Ratio'. "});
+}
+
+double gap_of(const Sums& sums) {
+  if (sums.positions_differ || std::isnan(sums.max_absolute)) return infinite_number;
+  if (sums.max_golden == 0) return sums.max_absolute == 0 ? 0 : infinite_number;
+  return sums.max_absolute / sums.max_golden;
 }
 
 TensorMetrics compare_sources(TensorSource& target, TensorSource& golden, bool compat) {
@@ -260,6 +292,10 @@ TensorMetrics compare_sources(TensorSource& target, TensorSource& golden, bool c
   set_error(metrics.cells[max_relative_error], sums.max_relative, "MaxRelativeError", metrics);
   metrics.cells[one_thousandth].set(share(sums.within_thousandth));
   metrics.cells[five_thousandths].set(share(sums.within_five));
+  metrics.within_bfloat16_noise = share(sums.within_bfloat16);
+  metrics.within_float16_noise = share(sums.within_float16);
+  metrics.gap = gap_of(sums);
+  set_unequal_integers(sums.unequal_integers, metrics);
   return metrics;
 }
 
@@ -305,6 +341,13 @@ TensorMetrics unread_files(const TensorFile& target, const TensorFile& golden, b
 
 }  // namespace
 
+double agreeing_share(const TensorMetrics& metrics, std::string_view dtype) {
+  const std::string name = canonical_dtype(dtype);
+  if (name == "bfloat16") return std::max(metrics.within_bfloat16_noise, metrics.cells[one_thousandth].number);
+  if (name == "float16") return std::max(metrics.within_float16_noise, metrics.cells[one_thousandth].number);
+  return metrics.cells[one_thousandth].number;
+}
+
 TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& golden, bool compat,
                                    MemoryBudget& memory) {
   const MemoryBudget::Share share = memory.take(memory_of_both(target, golden));
@@ -340,14 +383,7 @@ TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden
     result.readable = true;
     result.same_shape = mine.shape() == theirs.shape();
     if (!result.same_shape || mine.count() == 0) return result;
-    const Sums sums = PairPass(mine, theirs, true, mine.complex() || theirs.complex()).run();
-    if (sums.positions_differ || std::isnan(sums.max_absolute)) {
-      result.gap = infinite_number;
-    } else if (sums.max_golden == 0) {
-      result.gap = sums.max_absolute == 0 ? 0 : infinite_number;
-    } else {
-      result.gap = sums.max_absolute / sums.max_golden;
-    }
+    result.gap = gap_of(PairPass(mine, theirs, true, mine.complex() || theirs.complex()).run());
   } catch (const std::exception&) {
     result.readable = false;
   }

@@ -43,6 +43,14 @@ struct MetricMessage {
 struct TensorMetrics {
   std::array<MetricCell, metric_count> cells{};
   std::vector<MetricMessage> messages;
+  // Shares of elements within four units of rounding of half types; they mean something where one_thousandth does.
+  double within_bfloat16_noise = 0;
+  double within_float16_noise = 0;
+  // As TensorGap::gap; negative: not measured.
+  double gap = -1;
+  bool names_no_files = false;  // neither recording has one
+  // Whole numbers that are unequal although they are equal in double precision, in which all else is measured.
+  std::int64_t unequal_integers = 0;
   bool empty = false;   // the files hold no element
   std::string problem;  // which file cannot be read, and why; empty: both can
 
@@ -57,6 +65,10 @@ struct TensorGap {
   bool same_shape = false;
   double gap = 0;  // largest |t - g| over largest |g|; infinite where NaN or infinities lie elsewhere
 };
+
+// Share of the elements that agree within 0.001, or, in half types, whose neighbours are further apart than that,
+// within four units of rounding.
+double agreeing_share(const TensorMetrics& metrics, std::string_view dtype);
 
 // compat: as msProbe, which ignores the signs of infinities and imaginary parts. Never throws for what a file holds.
 // Waits until both files fit into the memory.

@@ -178,6 +178,7 @@ std::size_t TensorSource::read(std::span<double> real, std::span<double> imagina
     std::fill(real.begin() + static_cast<std::ptrdiff_t>(kept), real.begin() + static_cast<std::ptrdiff_t>(count), 0.0);
     std::fill(imaginary.begin() + static_cast<std::ptrdiff_t>(kept),
               imaginary.begin() + static_cast<std::ptrdiff_t>(count), 0.0);
+    if (wide_integers()) std::fill(integers_.begin() + static_cast<std::ptrdiff_t>(kept), integers_.end(), 0);
   }
   return count;
 }
@@ -204,9 +205,25 @@ std::size_t TensorSource::read_stored(std::span<double> real, std::span<double> 
     } else {
       const Tensor wide = block.to(DType::float64).contiguous();
       std::copy_n(wide.data<double>(), length, real.begin());
+      if (wide_integers()) {
+        const Tensor whole = block.contiguous();
+        integers_.resize(length);
+        std::memcpy(integers_.data(), whole.raw(), length * sizeof(std::int64_t));
+      }
     }
     next_ += static_cast<std::int64_t>(length);
     return length;
+  }
+  if (wide_integers()) {
+    integers_.resize(length);
+    const std::size_t count = reader_->read(std::as_writable_bytes(std::span(integers_)));
+    integers_.resize(count);
+    const bool is_unsigned = dtype_ == "uint64";
+    std::ranges::transform(integers_, real.begin(), [is_unsigned](std::int64_t value) {
+      return is_unsigned ? static_cast<double>(static_cast<std::uint64_t>(value)) : static_cast<double>(value);
+    });
+    next_ += static_cast<std::int64_t>(count);
+    return count;
   }
   if (!complex_) {
     const std::size_t count = reader_->read(real.first(length));

@@ -47,6 +47,10 @@ class TensorSource {
   // float16 and float32: relative errors are formed in float32.
   bool single() const { return dtype_ == "float16" || dtype_ == "float32"; }
   bool complex() const { return complex_; }
+  // Whole numbers that may be larger than double precision tells apart.
+  bool wide_integers() const { return (dtype_ == "int64" || dtype_ == "uint64") && product_.empty(); }
+  // The bits of the elements that were read last, if they are such numbers.
+  std::span<const std::int64_t> integers() const { return integers_; }
 
   // The next elements, at most as many as fit; both spans have one length. Imaginary parts are zero unless complex().
   std::size_t read(std::span<double> real, std::span<double> imaginary);
@@ -74,6 +78,7 @@ class TensorSource {
   std::unique_ptr<TensorReader> reader_;  // of an .npy file
   NumpyType type_ = NumpyType::float32;
   std::vector<std::complex<double>> block_;
+  std::vector<std::int64_t> integers_;
 };
 
 }  // namespace msrun::dump_compare

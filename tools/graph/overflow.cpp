@@ -11,10 +11,10 @@
 
 #include "kernels/base/lower_case.h"
 #include "tools/graph/dump_reader.h"
+#include "tools/recordings/call_rules.h"
 #include "tools/recordings/not_finite.h"
 #include "tools/recordings/overflowed_sum.h"
 #include "tools/recordings/python_text.h"
-#include "tools/recordings/written_inputs.h"
 
 namespace msrun::graph {
 namespace {
@@ -162,7 +162,7 @@ bool is_ignored(std::string_view name, const Members& inputs, const Members& out
   const std::size_t dot = name.find('.');
   const std::string api = lower_case(name.substr(0, dot == std::string_view::npos ? dot : name.find('.', dot + 1)));
   const std::string_view own = std::string_view(api).substr(api.find('.') + 1);
-  if (!abnormal.compat() && recordings::hands_out_memory(own)) return all_listed(outputs.list, true, abnormal);
+  if (!abnormal.compat() && recordings::is_uninitialised(own)) return all_listed(outputs.list, true, abnormal);
   const auto rule = std::ranges::find(ignored_leaves, api, &Ignored::api);
   if (rule == ignored_leaves.end()) return false;
   if (rule->first_output) return all_listed(outputs.list, true, abnormal);

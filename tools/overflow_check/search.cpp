@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/recordings/call_rules.h"
 #include "tools/recordings/communication.h"
 #include "tools/recordings/not_finite.h"
 #include "tools/recordings/overflowed_sum.h"
@@ -97,7 +98,7 @@ std::vector<Anomaly> find_anomalies(const std::vector<std::pair<std::uint64_t, c
     for (std::uint32_t c = 0; c < side.calls.size(); ++c) {
       const Call& call = side.calls[c];
       const std::string_view name = side.name(call);
-      if (may_hold_anything(name) || hands_out_memory(api_of(name, call))) continue;
+      if (may_hold_anything(name) || is_uninitialised(api_of(name, call))) continue;
       const Found inputs = found_in(side, call, false);
       const Found outputs = found_in(side, call, true);
       const bool new_nan = outputs.nan && !inputs.nan && !inputs.other;

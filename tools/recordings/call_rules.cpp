@@ -6,8 +6,9 @@
 namespace msrun::recordings {
 namespace {
 
-constexpr auto uninitialised = std::to_array<std::string_view>(
-    {"empty", "empty_like", "empty_with_format", "new_empty", "new_empty_strided", "empty_strided"});
+constexpr auto uninitialised =
+    std::to_array<std::string_view>({"empty", "empty_like", "empty_with_format", "empty_strided", "empty_permuted",
+                                     "empty_quantized", "new_empty", "new_empty_strided", "new_empty_with_format"});
 constexpr auto unjudged = std::to_array<std::string_view>({"numpy", "to", "__setitem__"});
 constexpr auto buffered = std::to_array<std::string_view>(
     {"_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "batch_isend_irecv"});

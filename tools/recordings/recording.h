@@ -130,6 +130,7 @@ struct Recording {
   bool has_task = false;
   bool debug = false;  // debug.json, whose entries are values and no calls
   bool has_md5 = false;
+  bool has_half = false;  // some tensor is of a half type
   // Entries of `data` of which nothing is known: they are no objects, or nested too deep or too large to be read.
   std::size_t no_objects = 0;
   TextId first_no_object = 0;  // its name

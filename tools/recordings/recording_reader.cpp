@@ -11,6 +11,7 @@
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/json/json_tree.h"
+#include "tools/recordings/gap.h"
 #include "tools/recordings/python_text.h"
 
 namespace msrun::recordings {
@@ -220,6 +221,8 @@ class RecordingReader {
     if (reader_.next() != JsonEvent::end) fail("more than one value.");
     if (!has_data) fail("Missing 'data' in dump.json, please check dump.json of " + side_ + ".");
     number_calls();
+    recording_.has_half =
+        std::ranges::any_of(recording_.leaves, [&](const Leaf& leaf) { return is_half(recording_, leaf); });
     return std::move(recording_);
   }
 

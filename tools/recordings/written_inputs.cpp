@@ -31,10 +31,6 @@ constexpr auto communications = std::to_array<Written>({{"recv", ".input.0", ".i
 constexpr auto fills = std::to_array<std::string_view>(
     {"copy_", "fill_", "zero_", "normal_", "uniform_", "bernoulli_", "exponential_", "random_"});
 
-constexpr auto unwritten = std::to_array<std::string_view>({"empty", "empty_like", "empty_with_format", "empty_strided",
-                                                            "new_empty", "new_empty_strided", "empty_permuted",
-                                                            "empty_quantized", "new_empty_with_format"});
-
 // ".input.0" and what is below it, ".input.0.1".
 bool is_at(std::string_view suffix, std::string_view place) {
   return suffix.starts_with(place) && (suffix.size() == place.size() || suffix[place.size()] == '.');
@@ -67,8 +63,6 @@ bool is_only_written(const Recording& side, const Call& call, const Leaf& leaf) 
   const auto written = std::ranges::find(communications, api, &Written::api);
   return written != communications.end() && (is_at(suffix, written->position) || is_at(suffix, written->keyword));
 }
-
-bool hands_out_memory(std::string_view api) { return std::ranges::count(unwritten, api) > 0; }
 
 bool may_hold_anything(std::string_view name) {
   return name.find("Torch.empty") != std::string_view::npos || name.find("Torch.fill") != std::string_view::npos;

@@ -10,9 +10,6 @@ namespace msrun::recordings {
 
 bool is_only_written(const Recording& side, const Call& call, const Leaf& leaf);
 
-// Whether a call of that API ("new_empty") hands out memory that nobody has written yet.
-bool hands_out_memory(std::string_view api);
-
 // Whether the call of that name hands out memory that nobody has written yet, or what is filled on purpose.
 bool may_hold_anything(std::string_view name);
 
