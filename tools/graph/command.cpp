@@ -63,7 +63,7 @@ class Run {
       db_->publish(options_.overflow, options_.language);
       out_ << "the result file is saved in " << folder_->path_of(kind() + "_" + stamp_ + ".vis.db") << '\n';
     }
-    if (tensors_.unread > 0 && tensors_.compared == 0) {
+    if (asks_for_tensors_ && tensors_.compared == 0) {
       out_ << "Nothing was compared: no pair of files of tensors could be read.\n";
       return exit_fail_on;
     }
@@ -142,6 +142,7 @@ class Run {
         graphs.push_back(&*rank.graph);
         check_framework(*rank.graph);
         const TensorCounts counts = tensor_counts(rank.graph->tensors);
+        asks_for_tensors_ = asks_for_tensors_ || (rank.graph->bench && rank.graph->mode == Mode::tensors);
         tensors_.compared += counts.compared;
         tensors_.unread += counts.unread;
       } else {
@@ -320,7 +321,8 @@ class Run {
   std::string stamp_;
   std::string first_problem_;
   MemoryBudget memory_;
-  TensorCounts tensors_;  // of all ranks
+  TensorCounts tensors_;           // of all ranks
+  bool asks_for_tensors_ = false;  // two recordings of tensors are compared
   std::size_t written_ = 0;
   std::size_t done_ = 0;
   std::size_t total_ = 0;

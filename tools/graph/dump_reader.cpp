@@ -146,14 +146,8 @@ void EntryReader::name_parameter(Parameter& parameter, std::string_view data_nam
     own = parameter.whole ? stem : stem.substr(call_.size());
   }
   parameter.name = parameter.whole ? side_.texts.own(own) : side_.texts.shared(own);
-  const auto has = [&](std::string_view part) {
-    if (own.find(part) != std::string_view::npos) return true;
-    if (parameter.whole) return false;
-    std::string name(call_);
-    name += own;
-    return name.find(part) != std::string::npos;
-  };
-  parameter.output = has(".output.") && !has(".input.");
+  // The part of the call that holds it, whatever words its name is made of: a layer may be called input or output.
+  parameter.output = parameter.group == Group::outputs;
 }
 
 void EntryReader::add_null(Group group) {

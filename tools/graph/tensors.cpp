@@ -54,7 +54,8 @@ class TensorPairs {
     const Parameter& theirs = bench_.side.parameters[pair.theirs];
     const NamedFile file = file_of(npu_.side, mine);
     const NamedFile other = file_of(bench_.side, theirs);
-    if (file.is_none() && other.is_none()) return metrics;
+    metrics.names_no_files = file.is_none() && other.is_none();
+    if (metrics.names_no_files) return metrics;
     metrics.problem = problem_of(file, other);
     if (!metrics.problem.empty()) return metrics;
     const Value shape = npu_.side.role(mine, Role::shape);

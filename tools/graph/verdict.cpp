@@ -8,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "tools/dump_compare/rows.h"
 #include "tools/recordings/call_rules.h"
+#include "tools/recordings/devices.h"
 #include "tools/recordings/overflowed_sum.h"
 
 namespace msrun::graph {
@@ -30,12 +31,6 @@ std::string_view api_of(std::string_view name) {
 constexpr std::array<Role, statistic_count> statistics{Role::max, Role::min, Role::mean, Role::norm};
 
 bool is_input(const Parameter& parameter) { return !parameter.output; }
-
-// A number in a cell of tensor metrics, negative if it is a word.
-double number_of(const dump_compare::TensorMetrics* metrics, dump_compare::Metric metric) {
-  if (metrics == nullptr || metrics->cells[metric].word != nullptr) return -1;
-  return metrics->cells[metric].number;
-}
 
 // An empty text: what should be there and says nothing.
 bool has_empty_checksum(const Side& side, const Parameter& parameter) {
@@ -114,6 +109,12 @@ constexpr auto finding_words = std::to_array<FindingWords>({
     {Finding::tensor_file, Level::error, "error: Dump file not found or read failed."},
     {Finding::tensor_places, Level::error, "error: The position of inf or nan in NPU and bench Tensor do not match."},
     {Finding::tensor_empty, Level::error, "error: The recorded tensor has elements, its file has none."},
+    {Finding::norm_of_gradient, Level::error, "error: The NormRelativeErr of the gradient is greater than 0.5."},
+    {Finding::ratio_of_gradient, Level::error, "error: The One Thousandth Err Ratio of the gradient is below 0.6."},
+    {Finding::norm_of_gradient_slight, Level::warning,
+     "warning: The NormRelativeErr of the gradient is greater than 0.1."},
+    {Finding::cosine_of_gradient, Level::warning, "warning: The Cosine of the gradient is below 0.9."},
+    {Finding::no_values, Level::warning, "warning: Neither NPU nor bench has values of the tensor."},
 });
 
 constexpr bool are_in_order() {
@@ -141,6 +142,7 @@ std::optional<Finding> unmeasured(const dump_compare::TensorMetrics& metrics) {
   if (metrics.empty) return Finding::tensor_empty;
   const char* const word = metrics.cells[dump_compare::max_absolute_error].word;
   if (word != nullptr && std::string_view(word) == "shape unmatched") return Finding::shape;
+  if (metrics.unequal_integers > 0) return Finding::values;
   using dump_compare::MetricMessage;
   const bool apart = std::ranges::any_of(
       metrics.messages, [](const MetricMessage& message) { return message.weight == dump_compare::Weight::error; });
@@ -208,6 +210,26 @@ bool Judge::other_values(const Parameter& mine, const Parameter& theirs) const {
   });
 }
 
+bool Judge::name_devices(const Parameter& mine, const Parameter& theirs) const {
+  const Value value = npu_.side.role(mine, Role::value);
+  const Value other = bench_.side.role(theirs, Role::value);
+  return value.kind == Kind::text && other.kind == Kind::text && recordings::is_device(npu_.side.text(value.text)) &&
+         recordings::is_device(bench_.side.text(other.text));
+}
+
+bool Judge::has_no_values(const Parameter& mine, const Parameter& theirs, const Judged& judged) const {
+  const auto is_tensor = [](const Side& side, const Parameter& parameter) {
+    const std::int8_t place = side.form(parameter).field_of[static_cast<std::size_t>(Role::dtype)];
+    return place >= 0 && side.form(parameter).fields[static_cast<std::size_t>(place)].place >= 0;
+  };
+  if (!is_tensor(npu_.side, mine) || !is_tensor(bench_.side, theirs)) return false;
+  if (recordings::elements_of(npu_.side.value_text(npu_.side.role(mine, Role::shape))) == 0) return false;
+  if (judged.tensors != nullptr && !judged.tensors->names_no_files) return false;
+  return std::ranges::all_of(statistics, [&](Role role) {
+    return npu_.side.role(mine, role).kind == Kind::none && bench_.side.role(theirs, role).kind == Kind::none;
+  });
+}
+
 bool Judge::differs_unmeasured(const Parameter& mine, const Parameter& theirs) const {
   const Difference norm = difference_of(npu_.side.role(mine, Role::norm), bench_.side.role(theirs, Role::norm));
   return norm.of_nothing() || not_finite_apart(mine, theirs) || other_values(mine, theirs);
@@ -236,8 +258,11 @@ void Judge::compare(const Entry& entry, std::uint32_t place, Judged& judged) con
     }
     case Mode::md5:
       judged.equal_checksums = same(Role::md5) && (rules_.compat || !has_empty_checksum(npu_.side, mine));
+      if (!rules_.compat && name_devices(mine, theirs)) judged.equal_checksums = true;
       return;
     case Mode::tensors:
+      judged.differences[norm_place] =
+          difference_of(npu_.side.role(mine, Role::norm), bench_.side.role(theirs, Role::norm));
       if (const auto found = tensors_.find({at, judged.bench}); found != tensors_.end())
         judged.tensors = &found->second;
       return;
@@ -271,6 +296,7 @@ void Judge::find_faults(std::uint32_t node, std::vector<Judged>& judged) const {
     const bool buffers = call && has_buffers(api);
     for (std::uint32_t i = 0; i < judged.size(); ++i) find_faults_alone(node, i, buffers, judged[i]);
     if (!buffers && rules_.mode != Mode::md5) find_faults_of_outputs(entry, judged);
+    if (rules_.mode != Mode::md5) find_faults_of_gradients(entry, judged);
   }
   find_unmeasured(node, judged);
   for (Judged& one : judged) {
@@ -286,11 +312,16 @@ void Judge::find_unmeasured(std::uint32_t node, std::vector<Judged>& judged) con
   const bool call = npu_.tree.nodes[node].type == NodeType::api;
   if (call && is_uninitialised(api)) return;
   for (std::uint32_t i = 0; i < judged.size(); ++i) {
+    if (judged[i].bench == no_index || rules_.mode == Mode::md5) continue;
+    const Parameter& mine = npu_.side.parameters[entry.first + i];
+    if (has_no_values(mine, bench_.side.parameters[judged[i].bench], judged[i])) {
+      judged[i].findings.push_back(Finding::no_values);
+    }
     if (judged[i].tensors == nullptr) continue;
     const std::optional<Finding> finding = unmeasured(*judged[i].tensors);
     if (!finding) continue;
     // A buffer that is filled may hold anything before, but its file can be read.
-    const bool buffer = call && has_buffers(api) && is_input(npu_.side.parameters[entry.first + i]);
+    const bool buffer = call && has_buffers(api) && is_input(mine);
     if (!buffer || *finding == Finding::tensor_file) judged[i].findings.push_back(*finding);
   }
 }
@@ -326,7 +357,9 @@ void Judge::find_faults_alone(std::uint32_t node, std::uint32_t place, bool outp
   };
   const std::string_view dtype = text(npu_.side, value(Role::dtype));
   const bool scalar = dtype.find("class") != std::string_view::npos;
-  if (!outputs_only && is_input(mine) && scalar && differs(Role::max)) add(Finding::scalar);
+  if (!outputs_only && is_input(mine) && scalar && differs(Role::max) && !name_devices(mine, theirs)) {
+    add(Finding::scalar);
+  }
   if (differs(Role::dtype)) {
     const std::string name = bench_.side.name_of(*bench_.entry(matches_.bench_of[node]), theirs);
     const bool fused = name.find("qkv") != std::string::npos || name.find("gate_up") != std::string::npos;
@@ -338,77 +371,6 @@ void Judge::find_faults_alone(std::uint32_t node, std::uint32_t place, bool outp
     }
   }
   if (differs(Role::shape)) add(Finding::shape);
-}
-
-// What shows in outputs beside inputs.
-void Judge::find_faults_of_outputs(const Entry& entry, std::vector<Judged>& judged) const {
-  const auto is_output = [&](std::size_t i) { return npu_.side.parameters[entry.first + i].output; };
-  constexpr std::size_t norm = 3;
-  const auto extreme = [&](bool outputs, bool largest, const auto& number) {
-    std::optional<double> found;
-    for (std::size_t i = 0; i < judged.size(); ++i) {
-      const double value = number(judged[i]);
-      if (is_output(i) != outputs || value < 0 || std::isnan(value)) continue;
-      found = !found ? value : largest ? std::max(*found, value) : std::min(*found, value);
-    }
-    return found;
-  };
-  std::size_t first = 0;
-  while (first < judged.size() && !is_output(first)) ++first;
-  if (first == judged.size()) return;
-  if (rules_.mode == Mode::summary) {
-    const auto of_norm = [&](const Judged& one) {
-      const Difference& difference = one.differences[norm];
-      return difference.of_nothing() ? std::numeric_limits<double>::infinity() : difference.fraction();
-    };
-    const double before = extreme(false, true, of_norm).value_or(0);
-    for (std::size_t i = first; before < 0.1 && i < judged.size(); ++i) {
-      if (is_output(i) && of_norm(judged[i]) > 0.5) judged[i].findings.push_back(Finding::norm_of_output);
-    }
-    const double after = extreme(true, true, of_norm).value_or(0);
-    const bool jumped = before == 0 ? after > 0.1 : after / before > 10;
-    if (jumped) judged[first].findings.push_back(Finding::norm_jump);
-    return;
-  }
-  const auto ratio = [](const Judged& one) { return number_of(one.tensors, dump_compare::one_thousandth); };
-  const auto cosine = [](const Judged& one) { return number_of(one.tensors, dump_compare::cosine); };
-  const std::optional<double> after = extreme(true, false, ratio);
-  if (extreme(false, false, ratio).value_or(1) > 0.9 && after && *after < 0.6) {
-    judged[first].findings.push_back(Finding::ratio_of_output);
-  }
-  const std::optional<double> before_cosine = extreme(false, false, cosine);
-  const std::optional<double> after_cosine = extreme(true, false, cosine);
-  if (before_cosine && after_cosine && *before_cosine > 0.9 && *before_cosine - *after_cosine > 0.1) {
-    judged[first].findings.push_back(Finding::cosine_drop);
-  }
-}
-
-double Judge::worst_relative(const Entry& entry, const std::vector<Judged>& judged) const {
-  double worst = 0;
-  for (std::size_t i = 0; i < judged.size(); ++i) {
-    if (!npu_.side.parameters[entry.first + i].output) continue;
-    for (const Difference& difference : judged[i].differences) {
-      const double value = difference.fraction();
-      if (value > worst) worst = value;
-    }
-  }
-  return worst;
-}
-
-Index Judge::ratio_index(const Entry& entry, const std::vector<Judged>& judged) const {
-  std::optional<double> least_input;
-  std::optional<double> least_output;
-  for (std::size_t i = 0; i < judged.size(); ++i) {
-    const Parameter& parameter = npu_.side.parameters[entry.first + i];
-    const Value shape = npu_.side.role(parameter, Role::shape);
-    if (npu_.side.value_text(shape) == "[]") continue;
-    const double ratio = number_of(judged[i].tensors, dump_compare::one_thousandth);
-    if (ratio < 0) continue;
-    std::optional<double>& least = parameter.output ? least_output : least_input;
-    least = std::min(least.value_or(ratio), ratio);
-  }
-  if (!least_input || !least_output) return {true, true, 0};
-  return {true, false, std::clamp(*least_input - *least_output, 0.0, 1.0)};
 }
 
 Index Judge::vis_index(std::uint32_t node, const std::vector<Judged>& judged) const {

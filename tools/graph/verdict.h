@@ -68,13 +68,21 @@ enum class Finding : std::uint8_t {
   values,
   tensor_file,
   tensor_places,
-  tensor_empty
+  tensor_empty,
+  norm_of_gradient,
+  ratio_of_gradient,
+  norm_of_gradient_slight,
+  cosine_of_gradient,
+  no_values
 };
 std::string_view finding_text(Finding finding);
 
+// Place of the norm in Judged::differences.
+inline constexpr std::size_t norm_place = 3;
+
 struct Judged {
-  std::uint32_t bench = no_index;  // the parameter that it is compared with
-  std::array<Difference, statistic_count> differences;
+  std::uint32_t bench = no_index;                        // the parameter that it is compared with
+  std::array<Difference, statistic_count> differences;   // of Mode::summary; of Mode::tensors that of the norms
   const dump_compare::TensorMetrics* tensors = nullptr;  // of Mode::tensors; null: unsupported
   bool equal_checksums = false;
   bool same_requires_grad = false;
@@ -112,6 +120,12 @@ class Judge {
   Index ratio_index(const Entry& entry, const std::vector<Judged>& judged) const;
   // The benchmark's node has more of them.
   bool lacks_parameters(std::uint32_t node, const std::vector<Judged>& judged) const;
+  // By how much an output or gradient that has no ratios of its own is off; negative where nothing is known.
+  double error_of(const Judged& judged) const;
+  // Rounding of the parameter's dtype, which is no finding.
+  double noise_of(const Parameter& parameter) const;
+  // The share of elements within 0.001; in half types within a few units of rounding.
+  double output_ratio(const Parameter& parameter, const Judged& judged) const;
   double worst_relative(const Entry& entry, const std::vector<Judged>& judged) const;
   // None of what is no number, too.
   recordings::NotFinite kind_of(const Side& side, const Parameter& parameter, Role role) const;
@@ -122,6 +136,10 @@ class Judge {
   bool not_finite_apart(const Parameter& mine, const Parameter& theirs) const;
   // Statistics that are no numbers on both sides and differ: booleans, texts, and what one side alone has.
   bool other_values(const Parameter& mine, const Parameter& theirs) const;
+  // Both are names of devices, which differ between accelerators.
+  bool name_devices(const Parameter& mine, const Parameter& theirs) const;
+  // Tensors of which neither recording has a file or a statistic.
+  bool has_no_values(const Parameter& mine, const Parameter& theirs, const Judged& judged) const;
   // An output whose relative errors say nothing, although it is not that of the benchmark.
   bool differs_unmeasured(const Parameter& mine, const Parameter& theirs) const;
   // What could not be compared, or not as what it is: it may not read as if it agreed.
@@ -131,6 +149,7 @@ class Judge {
   void find_faults(std::uint32_t node, std::vector<Judged>& judged) const;
   void find_faults_alone(std::uint32_t node, std::uint32_t place, bool outputs_only, Judged& judged) const;
   void find_faults_of_outputs(const Entry& entry, std::vector<Judged>& judged) const;
+  void find_faults_of_gradients(const Entry& entry, std::vector<Judged>& judged) const;
 
   const View& npu_;
   const View& bench_;
