@@ -4,6 +4,7 @@
 
 #include "kernels/api/last_steps.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/held_sums.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/convert.h"
@@ -183,6 +184,11 @@ void run_last_step(const LastSteps& steps, const MaterialisedCall& call, const S
   result.gradients = gradients_of(step.inputs.empty() ? builder.inputs() : step.inputs, tape);
 }
 
+// Behind gradients that hold these sums; the additions are those of the whole evaluation.
+SumStatistics behind_gradients(const HeldSums& held, const SumRecorder& sums) {
+  return {.longest = held.longest(), .additions = sums.seen().additions};
+}
+
 // The output as the first argument holds it, where a call in place gives it another dtype. A benchmark keeps the
 // precision of floating numbers.
 Value held_in_first(const Value& output, const List& args, bool benchmark) {
@@ -220,6 +226,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   RecordedScope recorded_scope(recorded);
 
   const SumRecorder sums;
+  HeldSums held;
   const ChoiceRecorder choices;
   Value output = op.call(args, kwargs, tape);
   if (call.parts.in_place()) output = held_in_first(output, args, options.benchmark);
@@ -235,10 +242,13 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   result.choices = choices.seen();
   if (!op.traits().overwrites) result.choices.writes.reset();
   if (!call.backward.run || output.is_none()) return result;
+  for_each_leaf(output, [&](const Value& leaf) {
+    if (const Var* var = leaf.get<Var>()) held.add_result(var->tensor());
+  });
   try {
     if (options.last_step) {
       run_last_step(last_steps(op, args, kwargs, output, tape), call, builder, options, tape, result);
-      result.gradient_sums = sums.seen();
+      result.gradient_sums = behind_gradients(held, sums);
       return result;
     }
     // What no derivative needs is freed before gradients are made.
@@ -251,7 +261,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
     result.backward_problem = error.what();
     return result;
   }
-  result.gradient_sums = sums.seen();
+  result.gradient_sums = behind_gradients(held, sums);
   result.gradients = gradients_of(builder.inputs(), tape);
   // Their gradients are known only now.
   result.choices.windows = choices.seen().windows;

@@ -34,6 +34,16 @@ DType norm_dtype(DType dtype, const NormLayout& layout) {
   return compute_dtype(holds_wide ? held_dtype(dtype) : dtype);
 }
 
+// Terms of the sums behind the statistics of a row, and behind what its gradient subtracts; given ones are none.
+std::int64_t terms_of_rows(const NormLayout& layout) {
+  return layout.statistics == NormStatistics::given ? 1 : layout.row_length();
+}
+
+// Behind the gradient of a parameter: the elements of its channel in every row that shares it.
+std::int64_t terms_of_parameters(const NormLayout& layout) {
+  return layout.groups == 0 ? 0 : layout.rows / layout.groups * layout.space;
+}
+
 Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::optional<Var>& bias, NormLayout layout,
                      const Tensor& mean = {}, const Tensor& rstd = {}) {
   layout.wide_variance = recorded_dtype(x.dtype()) != x.dtype();
@@ -48,12 +58,13 @@ Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::
   NormOperands operands{prepare_rows(x.tensor()), prepare(weight ? weight->tensor() : Tensor{}),
                         prepare(bias ? bias->tensor() : Tensor{}), prepare(mean), prepare(rstd)};
   const Tensor y = normalise_rows(operands, layout).to(x.dtype());
-  note_sums(layout.row_length(), layout.rows);
+  note_sums(terms_of_rows(layout), layout.rows);
   operands.bias = {};
   const auto vjp = [=, dtype = x.dtype(), weight_shape = weight ? weight->shape() : Dims{},
                     bias_shape = bias ? bias->shape() : Dims{}](const Tensor& gradient) {
     const bool parameters = (weight && weight->requires_grad()) || (bias && bias->requires_grad());
-    note_sums(std::max(layout.row_length(), parameters ? layout.rows * layout.space : 1), layout.rows);
+    note_sums(terms_of_rows(layout), layout.rows);
+    if (parameters) note_sums(terms_of_parameters(layout), layout.parameters());
     const NormGradients all = normalise_rows_backward(operands, prepare_rows(gradient), layout, parameters);
     std::vector<Tensor> result{all.x.to(dtype), {}, {}};
     if (weight && parameters) result[1] = all.weight.reshape(weight_shape);

@@ -9,6 +9,7 @@
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/complex_numbers.h"
 #include "kernels/numeric/exponential.h"
+#include "kernels/numeric/held_sums.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -59,8 +60,11 @@ Var in_requested_dtype(const Bound& args, const Var& result) {
 }
 
 Var sum(const Var& x, const Dims& axes, bool keepdim) {
-  return x.tape().record(sum(x.tensor(), axes, keepdim, x.arithmetic()),
-                         {{x, [shape = x.shape(), axes](const Tensor& g) { return expand_reduced(g, shape, axes); }}});
+  const Tensor total = sum(x.tensor(), axes, keepdim, x.arithmetic());
+  return x.tape().record(total, {{x, [shape = x.shape(), axes, total](const Tensor& g) {
+                                    release_sums(reduced_count(shape, axes), total);
+                                    return expand_reduced(g, shape, axes);
+                                  }}});
 }
 
 Var mean(const Var& x, const Dims& axes, bool keepdim) {
@@ -72,10 +76,11 @@ Var mean(const Var& x, const Dims& axes, bool keepdim) {
   const auto count = static_cast<double>(reduced_count(x.shape(), axes));
   const auto divide = complex_too([count](auto value) { return quotient(value, static_cast<decltype(value)>(count)); });
   const Tensor total = sum_unrounded(x.tensor(), axes, keepdim, x.arithmetic());
-  return x.tape().record(as_dtype_of(x, map(total.dtype(), total, divide)),
-                         {{x, [shape = x.shape(), axes, divide](const Tensor& g) {
-                             return expand_reduced(map(g.dtype(), g, divide), shape, axes);
-                           }}});
+  const Tensor result = as_dtype_of(x, map(total.dtype(), total, divide));
+  return x.tape().record(result, {{x, [shape = x.shape(), axes, divide, result](const Tensor& g) {
+                                     release_sums(reduced_count(shape, axes), result);
+                                     return expand_reduced(map(g.dtype(), g, divide), shape, axes);
+                                   }}});
 }
 
 Var logsumexp(const Var& x_in, const Dims& axes, bool keepdim) {

@@ -1,0 +1,43 @@
+// Which of the sums that an evaluation notes are behind its gradients: those of the derivatives, and those of the
+// forward, unless they are the result of the call and the derivative holds nothing of them. The gradient of a mean is a
+// quotient however many elements were added up; that of a softmax is formed of probabilities, and so of the sum that
+// they were divided by, and that of x / mean(x) holds the mean.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/replaced.h"
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// Collects what kernels note on the calling thread while it lives, in place of an outer one.
+class HeldSums {
+ public:
+  HeldSums();
+
+  // Told before gradients are computed: a tensor that the call returns.
+  void add_result(const Tensor& result);
+
+  // Terms of the longest sum that is left, at least 1.
+  std::int64_t longest() const;
+
+ private:
+  friend void hold_sums(std::int64_t terms);
+  friend void release_sums(std::int64_t terms, const Tensor& sums);
+
+  std::vector<const std::byte*> results_;
+  std::vector<std::int64_t> terms_;  // of the noted sums of more than one term, one for each note
+  Replaced<HeldSums*> innermost_;
+};
+
+// Notes sums of that many terms; note_sums() does so.
+void hold_sums(std::int64_t terms);
+
+// Called by a derivative that holds nothing of what its operator has added up and noted, `sums` of that many terms.
+// What is computed of these may have derivatives that do hold them, unless they are what the call returns.
+void release_sums(std::int64_t terms, const Tensor& sums);
+
+}  // namespace msrun
