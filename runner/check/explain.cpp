@@ -109,11 +109,12 @@ bool Explainer::rounds_operands(const Comparison& comparison, std::size_t row, c
   const std::optional<Tensor> rounded =
       computed_with({.summation = {}, .operands = {operands_, operands_}}, comparison, row, select);
   if (!rounded) return false;
-  const auto& [bench, device] = comparison.pairs[row];
-  NoiseEstimate of_operands(bench.shape());
-  of_operands.add(bench, *rounded);
-  const double times = operands_ == OperandRounding::truncated_tf32 ? times_of_cut_operands : times_of_rounded_operands;
-  return errs_like(bench, device, of_operands.noise(), times) && grant_operands(comparison, row, judged);
+  return errs_like_operands(comparison, row, select, *rounded, times_of_operands()) &&
+         grant_operands(comparison, row, judged);
+}
+
+double Explainer::times_of_operands() const {
+  return operands_ == OperandRounding::truncated_tf32 ? times_of_cut_operands : times_of_rounded_operands;
 }
 
 bool Explainer::grant_operands(const Comparison& comparison, std::size_t row, Judged& judged) const {
@@ -249,7 +250,7 @@ void Explainer::judge_large(const Comparison& comparison, std::size_t row, const
       {op_, call_, benchmark_options_, variations_.elements(), variations_.additions(), device}, bench, judged.fit,
       [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select, true); });
   if (!part) {
-    if (op_.traits().multiply_adds != nullptr && grant_operands(comparison, row, judged)) return;
+    if (rounds_operands_of_large(comparison, row, select, judged)) return;
     if (comparison.rows[row].status == Status::pass) std::tie(judged.model, judged.fit) = grant_slack();
     return;
   }
@@ -380,7 +381,9 @@ void Explainer::explain_row(Comparison& comparison, std::size_t place, const Sum
                             bool silent) {
   DetailsRow& row = comparison.rows[place];
   const auto& [bench, device] = comparison.pairs[place];
-  const Judged judged = judge(comparison, place, sums, select);
+  Judged judged = judge(comparison, place, sums, select);
+  if (judged.is_explained() && errs_in_common(comparison, place, select, judged))
+    refuse_common_error(comparison, place, judged);
   const bool explained = judged.is_explained();
   row.beyond_rounding = !explained;
   row.rounding_only = explained && row.status != Status::pass;

@@ -83,6 +83,23 @@ class Explainer {
   bool rounds_operands(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
   // Whether such rounding explains the row, if it changes it.
   bool grant_operands(const Comparison& comparison, std::size_t row, Judged& judged) const;
+  // How many times the errors of operands that are rounded as the settings let them those of a device may be.
+  double times_of_operands() const;
+  // Whether a device's errors have the size, and what they have in common, of operands that are rounded: `rounded` is
+  // the call computed so.
+  bool errs_like_operands(const Comparison& comparison, std::size_t row, const Select& select, const Tensor& rounded,
+                          double times);
+  // rounds_operands() for a call that is too large for its terms to be measured. It is computed so once, or, if it is
+  // too large for that as well, held to what the roundoff of an operand makes of a typical element.
+  bool rounds_operands_of_large(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // What all elements of a row may err by together, relative to them.
+  double allowed_in_common(const Comparison& comparison, std::size_t row) const;
+  bool is_held_to_common_error(const Comparison& comparison, std::size_t row, const Judged& judged) const;
+  // Whether all elements of an explained row are off by one factor, which neither roundings nor chance make so large,
+  // nor sound arithmetic where it can be had.
+  bool errs_in_common(const Comparison& comparison, std::size_t row, const Select& select, const Judged& judged);
+  // Makes every element that differs one that rounding does not explain.
+  static void refuse_common_error(const Comparison& comparison, std::size_t row, Judged& judged);
   // Root of the sum of the squares of the terms behind each element; undefined if it cannot be had.
   Tensor spread_of_terms(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples);
   // Judges by the terms behind each element, as so many changed benchmarks show them. True if that explains the row.

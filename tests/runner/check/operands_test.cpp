@@ -154,6 +154,20 @@ TEST(Operands, OfNoProductsAreNotRounded) {
   EXPECT_TRUE(result.backward_rows.at(2).beyond_rounding);
 }
 
+// A batch of one sample, which has no part that could be computed alone, and of too many additions to measure terms.
+TEST(Operands, OfLargeConvolutionsExcuseNoFactor) {
+  ApiCall call = call_of("Functional.conv2d.0", {{1, 64, 98, 98}, {64, 64, 3, 3}}, {1, 64, 96, 96});
+  call.has_backward = false;
+  constexpr OperandRounding cut = OperandRounding::truncated_tf32;
+  EXPECT_THAT(beyond(check_on(call, both(cut), all(cut))), Each(false));
+  EXPECT_THAT(beyond(check_on(call, both(OperandRounding::tf32), all(cut))), Each(false));
+  for (const double factor : {1.002, 1.003}) {
+    const auto scaled = [factor](DeviceResult& found, int) { scale(found.output, factor); };
+    EXPECT_THAT(beyond(check_on(call, {}, all(cut), scaled)), Each(true)) << factor;
+    EXPECT_THAT(beyond(check_on(call, both(OperandRounding::tf32), all(cut), scaled)), Each(true)) << factor;
+  }
+}
+
 // The values of a product in which most terms cancel have large terms behind them.
 TEST(Operands, AreMeasuredByTheTermsBehindAnElement) {
   ApiCall call = call_of("Torch.matmul.0", {{64, 2}, {2, 64}}, {64, 64});
