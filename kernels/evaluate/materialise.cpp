@@ -10,6 +10,7 @@
 #include "kernels/io/stored/tensor_file.h"
 #include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/complex.h"
+#include "kernels/tensor/masked_random.h"
 
 namespace msrun {
 namespace {
@@ -119,6 +120,10 @@ class Builder {
                                                         : RangeRule::finite;
     if (options_.stream != nullptr) return random_tensor(dtype, spec.shape, range_of(spec), *options_.stream, rule);
     Philox words(random_key(options_.seed, call_.name, path));
+    if (options_.fit_drawn && rule == RangeRule::finite) {
+      if (const auto masked = masked_range(dtype, spec.shape, range_of(spec), spec.mean))
+        return masked_tensor(dtype, spec.shape, *masked, words);
+    }
     return random_tensor(dtype, spec.shape, range_of(spec), words, rule);
   }
 

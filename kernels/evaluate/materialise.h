@@ -29,8 +29,8 @@ struct MaterialiseOptions {
   bool round_to_hf32 = true;
   // The recorded extrema are taken as they are (RangeRule::literal), and a tensor without elements is refused.
   bool literal_ranges = false;
-  // Random tensors are made to fit each other (OperatorTraits::fit). Not in torch's one stream, which is to give what
-  // torch draws.
+  // Random tensors are made to fit each other (OperatorTraits::fit), and have masked places where their extrema show
+  // some (masked_random.h). Not in torch's one stream, which is to give what torch draws.
   bool fit_drawn = true;
 };
 

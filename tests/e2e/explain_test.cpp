@@ -219,7 +219,7 @@ TEST_F(Explain, IsKnownAgainFromTheCsvs) {
   const std::size_t last = again.out.find("{\"type\":\"run_finished\"");
   ASSERT_NE(last, std::string::npos);
   const json event = json::parse(again.out.substr(last));
-  EXPECT_EQ(event["warning"], 46);
+  EXPECT_EQ(event["warning"], 48);
   EXPECT_EQ(event["suspicious"], 0);
 }
 

@@ -89,6 +89,9 @@ TEST_P(GoldenDump, HasTheRowsOfMsprobe) {
   if (!float32) {
     std::set<std::string> left_out = more_here;
     if (GetParam().find("bf16") != std::string::npos) left_out.merge(in_float64(golden_details));
+    // Scores and their mask, of which msProbe draws numbers as large as the mask, and sums that are as large: no
+    // rounding of scores shows in them.
+    if (GetParam().starts_with("llama")) left_out.insert({"Tensor.__add__.3", "Tensor.__add__.10"});
     const auto errors = [&](const Rows& rows) { return count_of(rows, "error", left_out); };
     const auto warnings = [&](const Rows& rows) { return count_of(rows, "warning", left_out); };
     EXPECT_LE(errors(result), errors(golden_result));

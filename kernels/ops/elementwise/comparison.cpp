@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/fitting_numbers.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
@@ -239,29 +240,33 @@ Var isin(const Var& elements, const Var& candidates, bool invert) {
 
 OP("eq(Operand input, Operand other)", binary_operator<eq>);
 NAMES("eq", "Torch: eq; Tensor: __eq__ eq eq_; Aten: eq eq_; Mint: eq");
-TRAITS("eq", .complex = true);
+TRAITS("eq", .complex = true, .fit = fit_equal_elements);
 
 OP("ne(Operand input, Operand other)", binary_operator<ne>);
 NAMES("ne",
       "Torch: ne not_equal; Tensor: __ne__ ne ne_ not_equal not_equal_; Aten: ne ne_ not_equal not_equal_; Mint: ne");
-TRAITS("ne", .complex = true);
+TRAITS("ne", .complex = true, .fit = fit_equal_elements);
 
 OP("lt(Operand input, Operand other)", binary_operator<lt>);
 NAMES("lt", "Torch: less lt; Tensor: __lt__ less less_ lt lt_; Aten: less less_ lt lt_; Mint: less lt");
+TRAITS("lt", .fit = fit_equal_elements);
 
 OP("le(Operand input, Operand other)", binary_operator<le>);
 NAMES("le",
       "Torch: le less_equal; Tensor: __le__ le le_ less_equal less_equal_; Aten: le le_ less_equal less_equal_; Mint: "
       "le less_equal");
+TRAITS("le", .fit = fit_equal_elements);
 
 OP("gt(Operand input, Operand other)", binary_operator<gt>);
 NAMES("gt",
       "Torch: greater gt; Tensor: __gt__ greater greater_ gt gt_; Aten: greater greater_ gt gt_; Mint: greater gt");
+TRAITS("gt", .fit = fit_equal_elements);
 
 OP("ge(Operand input, Operand other)", binary_operator<ge>);
 NAMES("ge",
       "Torch: ge greater_equal; Tensor: __ge__ ge ge_ greater_equal greater_equal_; Aten: ge ge_ greater_equal "
       "greater_equal_; Mint: greater_equal");
+TRAITS("ge", .fit = fit_equal_elements);
 
 OP("logical_and(Operand input, Operand other)", binary_operator<logical_and>);
 NAMES("logical_and",
@@ -351,7 +356,7 @@ OP("isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool
      return isclose(args.var("input"), args.var("other"), args.real("rtol"), args.real("atol"), args.flag("equal_nan"));
    });
 NAMES("isclose", "Torch: isclose; Tensor: isclose; Mint: isclose");
-TRAITS("isclose", .complex = true);
+TRAITS("isclose", .complex = true, .fit = fit_equal_elements);
 
 OP("allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
    [](const Bound& args) -> Value {

@@ -13,6 +13,7 @@
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/selection.h"
 #include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/fitting_numbers.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/index/fitting_order.h"
 
@@ -256,6 +257,40 @@ void fit_offsets(DrawnCall& call) {
   *call.made(2, "offsets") = fitted.to(offsets->dtype());
 }
 
+// Where in a call indices and table are, and the index that is left out of a bag and has no gradient.
+struct PaddingForm {
+  std::size_t indices;
+  std::string_view indices_name;
+  std::size_t weight;
+  std::size_t padding;
+  bool counts_from_end = true;  // a negative one; else that means none
+};
+constexpr PaddingForm padding_of_function{0, "input", 1, 2};
+constexpr PaddingForm padding_of_weight{1, "indices", 0, 2, false};
+constexpr PaddingForm padding_of_bags{0, "input", 1, 10};
+constexpr PaddingForm padding_of_bags_of_weight{1, "indices", 0, 8};
+
+// Indices that are drawn from a whole table hardly ever name one row.
+void fit_padding(DrawnCall& call, const PaddingForm& form) {
+  const Value* given = call.made(form.padding, "padding_idx");
+  const auto* padding = given == nullptr ? nullptr : given->get<std::int64_t>();
+  const Tensor* weight = call.tensor(form.weight, "weight");
+  if (padding == nullptr || weight == nullptr || weight->rank() == 0) return;
+  const std::int64_t row = *padding < 0 && form.counts_from_end ? *padding + weight->size(0) : *padding;
+  if (row >= 0) draw_number(call, form.indices, form.indices_name, static_cast<double>(row));
+}
+
+template <const PaddingForm& form>
+void fit_rows(DrawnCall& call) {
+  fit_padding(call, form);
+}
+
+template <const PaddingForm& form>
+void fit_bags(DrawnCall& call) {
+  fit_offsets(call);
+  fit_padding(call, form);
+}
+
 }  // namespace
 
 OP("embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
@@ -266,7 +301,8 @@ OP("embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_nor
      return look_up(weight, indices, {padding_row(args, weight), args.flag("scale_grad_by_freq")});
    });
 NAMES("embedding", "Functional: embedding; MintFunctional: embedding");
-TRAITS("embedding", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
+TRAITS("embedding", .varies = Varies::gradients, .half_sums = HalfSums::gradients,
+       .fit = fit_rows<padding_of_function>);
 
 // A negative padding_idx means none.
 OP("embedding_of_weight(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, "
@@ -278,7 +314,8 @@ OP("embedding_of_weight(Tensor weight, Tensor indices, int padding_idx=-1, bool 
      return look_up(weight, args.var("indices").tensor(), {padding, args.flag("scale_grad_by_freq")});
    });
 NAMES("embedding_of_weight", "Torch: embedding; Aten: embedding; Mint: embedding");
-TRAITS("embedding_of_weight", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
+TRAITS("embedding_of_weight", .varies = Varies::gradients, .half_sums = HalfSums::gradients,
+       .fit = fit_rows<padding_of_weight>);
 
 OP("embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, "
    "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, "
@@ -286,7 +323,7 @@ OP("embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_
    [](const Bound& args) -> Value { return embedding_bag(args); });
 NAMES("embedding_bag", "Functional: embedding_bag");
 TRAITS("embedding_bag", .ranks_in = ranks_bags<6>, .varies = Varies::gradients, .half_sums = HalfSums::gradients,
-       .fit = fit_offsets, .recorded_gradients = RecordedGradients::of_last_step);
+       .fit = fit_bags<padding_of_bags>, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, "
    "int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
@@ -294,7 +331,7 @@ OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bo
    embedding_bag_with_offsets);
 NAMES("embedding_bag_with_offsets", "Torch: embedding_bag");
 TRAITS("embedding_bag_with_offsets", .ranks_in = ranks_bags<4>, .varies = Varies::gradients,
-       .half_sums = HalfSums::gradients, .compared_output = 0, .fit = fit_offsets,
+       .half_sums = HalfSums::gradients, .compared_output = 0, .fit = fit_bags<padding_of_bags_of_weight>,
        .recorded_gradients = RecordedGradients::of_last_step);
 
 // The table after the rows in use were scaled down to a norm of at most max_norm.

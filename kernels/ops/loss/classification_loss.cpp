@@ -12,6 +12,7 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/fitting_numbers.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/loss/class_loss.h"
 
@@ -266,7 +267,8 @@ void adapt_class_indices(List& args, Dict& kwargs) {
 }
 
 // Random class indices lie between their recorded extrema, of which one is ignore_index where some were ignored. What
-// lies between that and the classes becomes a class, and every fourth one is ignored: the first, where they are few.
+// lies between that and the classes becomes a class, and every fourth one is ignored: the first, where they are few. So
+// is every fourth one where a class is ignored, which is hardly ever drawn among many.
 void fit_class_indices(DrawnCall& call) {
   const Tensor* x = call.tensor(0, "input");
   const Tensor* target = call.drawn(1, "target");
@@ -281,7 +283,8 @@ void fit_class_indices(DrawnCall& call) {
   const auto is_ignored = [&](const std::optional<double>& extremum) {
     return extremum && *extremum == static_cast<double>(ignored);
   };
-  if (is_class || (!is_ignored(spec.min) && !is_ignored(spec.max))) return;
+  if (is_class) return draw_number(call, 1, "target", static_cast<double>(ignored));
+  if (!is_ignored(spec.min) && !is_ignored(spec.max)) return;
   const bool all = is_ignored(spec.min) && is_ignored(spec.max);
   Tensor fitted = target->to(DType::int64).clone();
   auto* index = fitted.mutable_data<std::int64_t>();

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
@@ -175,13 +176,159 @@ TEST(DrawnCall, ClassIndicesStayAsTheyWereDrawn) {
         made("Functional.nll_loss.0", {floats({64, 19}), integers({64}, min, max)}, {{"ignore_index", Value(ignored)}})
             .args[1]);
   };
-  // None was ignored, or those that were are of a class that may be drawn.
+  // None was ignored.
   EXPECT_EQ(targets(0, 18, -100), targets(0, 18, 255));
-  EXPECT_EQ(targets(0, 18, -100), targets(0, 18, 0));
+  EXPECT_EQ(targets(3, 18, -100), targets(3, 18, 2));
   // All were.
   EXPECT_THAT(targets(-100, -100, -100), Each(-100));
   // An index that is out of range is the recording's.
   EXPECT_THAT(targets(0, 25, -100), Contains(25));
+}
+
+// Of a thousand classes, or the rows of a table, one that is ignored is hardly ever drawn.
+TEST(DrawnCall, EveryFourthIndexIsTheOneThatTheCallLeavesOut) {
+  struct Case {
+    const char* name;
+    List args;
+    std::size_t indices;
+    Dict kwargs;
+    double left_out = 1;
+  };
+  const Value one = std::int64_t{1};
+  const Value last = std::int64_t{-1};
+  const Value none = None{};
+  const Value mean = std::int64_t{1};
+  const Value logits = floats({64, 1000});
+  const Value targets = integers({64}, 0, 999);
+  const Value table = floats({30522, 2});
+  const Value ids = integers({64}, 0, 30521);
+  const Value offsets = integers({8}, 0, 60);
+  for (const Case& c : {
+           Case{"Functional.cross_entropy.0", {logits, targets}, 1, {{"ignore_index", one}}},
+           Case{"Functional.nll_loss.0", {logits, targets, none, none, one}, 1, {}},
+           Case{"Aten.nll_loss_forward.0", {logits, targets, none, mean, one}, 1, {}},
+           Case{"Functional.embedding.0", {ids, table}, 0, {{"padding_idx", one}}},
+           Case{"Functional.embedding.0", {ids, table, last}, 0, {}, 30521},
+           Case{"Torch.embedding.0", {table, ids, one}, 1, {}},
+           Case{"Functional.embedding_bag.0", {ids, table, offsets}, 0, {{"padding_idx", one}}},
+           Case{"Torch.embedding_bag.0", {table, ids, offsets}, 1, {{"padding_idx", last}}, 30521},
+       }) {
+    const MaterialisedCall call = made(c.name, c.args, c.kwargs);
+    const std::vector<double> drawn = numbers(call.args[c.indices]);
+    EXPECT_THAT(std::count(drawn.begin(), drawn.end(), c.left_out), AllOf(Ge(16), Le(18))) << c.name;
+    EXPECT_NO_THROW(evaluated(call)) << c.name;
+  }
+  // -1 is no row of this one, and what lies outside of the extrema was not recorded.
+  EXPECT_EQ(numbers(made("Torch.embedding.0", {table, ids, last}).args[1]),
+            numbers(made("Torch.embedding.0", {table, ids}).args[1]));
+  EXPECT_THAT(numbers(made("Functional.embedding.0", {integers({64}, 5, 900), table, one}).args[0]), Each(Ge(5)));
+}
+
+// A device that always says false would pass otherwise.
+TEST(DrawnCall, ComparedElementsAreEqualAtEveryFourthPlace) {
+  const auto count = [](const MaterialisedCall& call) { return true_of(evaluated(call).output); };
+  const Value ids = integers({64}, 0, 30521);
+  EXPECT_EQ(count(made("Tensor.__eq__.0", {ids, Value(std::int64_t{1})})), 16);
+  EXPECT_EQ(count(made("Tensor.__ne__.0", {ids, Value(std::int64_t{1})})), 48);
+  EXPECT_EQ(count(made("Torch.eq.0", {floats({64}), Value(0.0)})), 16);
+  EXPECT_EQ(count(made("Torch.eq.0", {floats({64})}, {{"other", Value(0.5)}})), 16);
+  // So are their extrema.
+  EXPECT_EQ(count(made("Torch.eq.0", {floats({64}), floats({64})})), 16 + 2);
+  // >= and > differ where both are equal.
+  EXPECT_EQ(count(made("Tensor.__ge__.0", {floats({64}), Value(0.5)})) -
+                count(made("Tensor.__gt__.0", {floats({64}), Value(0.5)})),
+            16);
+  // The extrema stay.
+  const std::vector<double> drawn = numbers(made("Tensor.__eq__.0", {ids, Value(std::int64_t{1})}).args[0]);
+  EXPECT_EQ(drawn.front(), 0);
+  EXPECT_EQ(drawn.back(), 30521);
+  // A number beyond them was not there, and one that the dtype does not have is equal to none for some.
+  EXPECT_EQ(count(made("Torch.eq.0", {floats({64}), Value(2.0)})), 0);
+  EXPECT_EQ(count(made("Torch.eq.0", {ids, Value(0.5)})), 0);
+  EXPECT_EQ(numbers(made("Torch.eq.0", {floats({64}), Value(0.3)}).args[0]),
+            numbers(made("Torch.eq.0", {floats({64}), Value(2.0)}).args[0]));
+}
+
+Value with_mean(const char* dtype, std::vector<std::int64_t> shape, double min, double max, double mean) {
+  TensorSpec spec = *recorded_tensor(recorded(dtype, std::move(shape), min, max));
+  spec.mean = mean;
+  return std::make_shared<const TensorSpec>(spec);
+}
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+TEST(DrawnCall, MasksLeaveOrdinaryNumbersBesideThem) {
+  struct Case {
+    const char* dtype;
+    double min;
+    double max;
+    double low;
+    double high;
+  };
+  const double of_float32 = -3.4028234663852886e38;
+  const double of_bfloat16 = -3.3895313892515355e38;
+  for (const Case& c : {
+           Case{"torch.float32", of_float32, 0, -1, 0},
+           Case{"torch.bfloat16", of_bfloat16, 1.5, -1.5, 1.5},
+           Case{"torch.float16", -65504, 5, -5, 5},
+           Case{"torch.float32", -infinity, -2, -6, -2},
+           Case{"torch.float64", -1e30, 0, -1, 0},
+           Case{"torch.float32", -3, infinity, -3, 3},
+           Case{"torch.float16", 0, 65504, 0, 1},
+       }) {
+    const bool low_mask = c.min < -1000;
+    const double mask = low_mask ? c.min : c.max;
+    const std::vector<double> drawn = numbers(
+        made("Functional.softmax.0", {recorded(c.dtype, {64, 64}, c.min, c.max)}, {{"dim", Value(std::int64_t{-1})}})
+            .args[0]);
+    const auto is_masked = [&](double value) { return low_mask ? value <= mask * 0.99 : value >= mask * 0.99; };
+    const auto masked = std::ranges::count_if(drawn, is_masked);
+    EXPECT_THAT(masked, AllOf(Ge(1800), Le(2300))) << c.dtype << c.min;
+    std::vector<double> rest = drawn;
+    std::erase_if(rest, is_masked);
+    EXPECT_THAT(rest, Each(AllOf(Ge(c.low), Le(c.high)))) << c.dtype << c.min;
+    EXPECT_LT(std::ranges::min(rest), (c.low + c.high) / 2) << c.dtype << c.min;
+    EXPECT_EQ(is_masked(drawn.front()), low_mask);
+    EXPECT_EQ(is_masked(drawn.back()), !low_mask);
+  }
+}
+
+TEST(DrawnCall, WeightsOfMaskedScoresAreSharedOut) {
+  const Value scores = recorded("torch.float32", {32, 64}, -3.4028234663852886e38, 5);
+  const MaterialisedCall call = made("Functional.softmax.0", {scores}, {{"dim", Value(std::int64_t{-1})}});
+  EXPECT_THAT(numbers(evaluated(call).output), Each(Le(0.9)));
+}
+
+TEST(DrawnCall, TheMeanTellsHowManyPlacesAreMasked) {
+  const auto masked = [](double min, double mean, std::vector<std::int64_t> shape) {
+    const std::vector<double> drawn =
+        numbers(made("Torch.relu.0", {with_mean("torch.float32", std::move(shape), min, 0, mean)}).args[0]);
+    return std::ranges::count_if(drawn, [](double value) { return value < -1e29; });
+  };
+  EXPECT_THAT(masked(-1e30, -1e29, {100, 100}), AllOf(Ge(800), Le(1200)));
+  EXPECT_THAT(masked(-1e30, -9e29, {100, 100}), AllOf(Ge(8800), Le(9200)));
+  // One half where it overflowed, or where it is that of no such tensor.
+  for (const double unknown : {-infinity, 0.0, 1.0})
+    EXPECT_THAT(masked(-1e30, unknown, {100, 100}), AllOf(Ge(4800), Le(5200))) << unknown;
+  // In every row something is left, however many are masked: a softmax of the others has no number.
+  EXPECT_THAT(masked(-1e30, -0.9999999e30, {50, 10}), AllOf(Ge(50 * 9 - 1), Le(50 * 9)));
+}
+
+TEST(DrawnCall, OtherExtremaAreDrawnFromAsTheyAre) {
+  MaterialiseOptions as_drawn;
+  as_drawn.fit_drawn = false;
+  const auto drawn = [](const Value& value, const MaterialiseOptions& options = {}) {
+    return numbers(made("Torch.relu.0", {value}, {}, {}, options).args[0]);
+  };
+  // Both ends are far away, or neither, or there is no other element.
+  for (const Value& value : {recorded("torch.float32", {50}, -3e38, 3e38), recorded("torch.float32", {50}, -1e9, 1),
+                             recorded("torch.float16", {50}, -65504, 9000), recorded("torch.float32", {2}, -3e38, 0),
+                             integers({50}, -9e18, 0)})
+    EXPECT_EQ(drawn(value), drawn(value, as_drawn));
+  // What torch draws is not for us to change.
+  const Value mask = recorded("torch.float32", {50}, -3e38, 0);
+  EXPECT_NE(drawn(mask), drawn(mask, as_drawn));
+  EXPECT_LT(std::ranges::count(drawn(mask, as_drawn), -3e38), 2);
 }
 
 TEST(DrawnCall, OffsetsOfBagsRiseFromZero) {

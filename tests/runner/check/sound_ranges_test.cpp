@@ -82,7 +82,8 @@ TEST(SoundDevices, MayStoreAProductThatItsDtypeDoesNotHold) {
   expect_fault(call, with(1));
 }
 
-// Inputs between -inf and 1 are as large as the dtype has numbers: a recorded call need not have had any of them.
+// Inputs between -inf and a large number are as large as the dtype has numbers: a recorded call need not have had any
+// of them. Those between -inf and an ordinary number have masked places.
 TEST(SoundDevices, MayOverflowWhereAnInfiniteExtremumWasRecorded) {
   const double infinite = std::numeric_limits<double>::infinity();
   const double nan_value = std::numeric_limits<double>::quiet_NaN();
@@ -91,12 +92,13 @@ TEST(SoundDevices, MayOverflowWhereAnInfiniteExtremumWasRecorded) {
       set_elements(result.output, [=](double sound, std::int64_t i) { return i == 3 ? value : sound; });
     };
   };
-  const auto forward_of = [&](const std::string& name, const std::vector<Dims>& shapes, const Dims& output) {
-    ApiCall call = call_of(name, shapes, output, DType::float32, -infinite, 1);
+  const auto forward_of = [&](const std::string& name, const std::vector<Dims>& shapes, const Dims& output,
+                              double most = 1) {
+    ApiCall call = call_of(name, shapes, output, DType::float32, -infinite, most);
     call.has_backward = false;
     return call;
   };
-  const ApiCall product = forward_of("Torch.mv.0", {{8, 16}, {16}}, {8});
+  const ApiCall product = forward_of("Torch.mv.0", {{8, 16}, {16}}, {8}, 1e38);
   const ApiResult sound = check(product, with(nan_value));
   EXPECT_FALSE(is_suspicious(sound)) << described(sound);
   EXPECT_EQ(sound.forward_rows.front().trust.mistrust, Mistrust::overflow) << described(sound);
