@@ -8,6 +8,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/compare/estimates.h"
+#include "kernels/compare/exact_results.h"
 #include "kernels/compare/rounding_screens.h"
 #include "kernels/compare/typical.h"
 #include "kernels/tensor/changed_elements.h"
@@ -15,6 +16,7 @@
 #include "runner/check/complex_rows.h"
 #include "runner/check/explain_texts.h"
 #include "runner/check/noise.h"
+#include "runner/check/row_lines.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -359,6 +361,27 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   return judged;
 }
 
+namespace {
+
+// Of a result that is compared exactly: a device that always gives the same passes where the benchmark does so.
+void mistrust_equal_elements(DetailsRow& row, const Tensor& bench) {
+  if (row.trust.mistrust != Mistrust::none) return;
+  row.trust.mistrust = mistrust_of_exact(bench);
+  if (row.trust.mistrust == Mistrust::none) return;
+  if (!row.message.ends_with('\n')) row.message += '\n';
+  add_line(row, mistrust_sentence(row.trust.mistrust));
+}
+
+// Gradients of copies may be sums that begin with 0.0.
+void accuse_lost_signs(DetailsRow& row, const Tensor& bench, const Tensor& device) {
+  const std::int64_t lost = lost_signs_of_zero(bench, device);
+  if (lost == 0) return;
+  accuse(row, "Sign of zero: " + std::to_string(lost) + " of " + std::to_string(device.numel()) +
+                  " elements are 0.0 in place of -0.0, which a copy keeps.");
+}
+
+}  // namespace
+
 void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const Select& select, bool silent) {
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     DetailsRow& row = comparison.rows[i];
@@ -367,12 +390,16 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
     if (!bench.defined() || !device.defined() || bench.shape() != device.shape() || device.numel() == 0) continue;
     if (is_floating(bench.dtype()) && is_floating(device.dtype())) {
       explain_row(comparison, i, sums, select, silent);
+      const bool is_copy = op_.traits().copies_only && !comparison.of_gradients;
+      if (is_copy && !silent && !row.beyond_rounding) accuse_lost_signs(row, bench, device);
     } else if (is_complex_row(comparison, i)) {
       Comparison parts = with_parts(comparison, i);
       SumStatistics of_parts = sums;
       if (!op_.traits().copies_only) of_parts.longest = std::max(sums.longest, terms_of_complex_arithmetic);
       explain_row(parts, i, of_parts, parts_of_row(select, i), silent);
       row = std::move(parts.rows[i]);
+    } else if (!silent && row.status == Status::pass && !is_complex(bench.dtype())) {
+      mistrust_equal_elements(row, bench);
     }
   }
 }
