@@ -6,9 +6,10 @@
 
 namespace msrun {
 
-// Refuses an output that would replace a journal, the result or details file of a run or a dump.json, through links as
-// well: "--csv a.json would overwrite the recording /d/dump.json." A path where nothing is, or that is empty, passes.
-// Journals are known by what they begin with, the others by their names. Throws UserError.
-void require_replaceable(const std::string& option, const std::string& written);
+// Refuses an output that would replace a journal, the result or details file or the report of a run or a dump.json,
+// through links as well: "--csv a.json would overwrite the recording /d/dump.json." A path where nothing is, or that is
+// empty, passes, and so does own_report, which is made again. Journals are known by what they begin with, the others by
+// their names. Throws UserError.
+void require_replaceable(const std::string& option, const std::string& written, const std::string& own_report = {});
 
 }  // namespace msrun

@@ -74,6 +74,10 @@ std::string node_label(const std::string& node) {
   return label;
 }
 
+bool is_report_name(const std::string& path) {
+  return stamp_of(fs::path(path).filename().string(), report_prefix, report_suffix).has_value();
+}
+
 std::optional<RunFiles> files_of_csv(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   for (const std::string_view prefix : {result_prefix, details_prefix}) {

@@ -34,4 +34,7 @@ std::optional<RunFiles> files_of_csv(const std::string& path);
 // The files of a run by the name of any of the three; nothing if it is not named like one of them.
 std::optional<RunFiles> files_of_run_file(const std::string& path);
 
+// Whether path is, by its name, the report of a run.
+bool is_report_name(const std::string& path);
+
 }  // namespace msrun

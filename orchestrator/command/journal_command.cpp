@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <limits>
@@ -27,8 +26,11 @@
 #include "kernels/base/exit_code.h"
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
+#include "kernels/base/unique_fd.h"
+#include "kernels/base/write_all.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/entries.h"
+#include "kernels/io/files/named_output.h"
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/command/journal_text.h"
 #include "orchestrator/command/result_json.h"
@@ -200,16 +202,26 @@ bool reader_is_gone() {
   return poll(&state, 1, 0) > 0 && (state.revents & POLLERR) != 0;
 }
 
-// A pipe or a device, which cannot be replaced whole. A reader that goes away has read enough.
+// A pipe, a device, or what a process has open, which cannot be replaced whole: what is there already stays. A reader
+// that goes away has read enough.
 void export_to_device(const std::vector<JournalContents>& journals, const std::string& path) {
   const auto require = [&](bool good, const char* action) {
     if (good || errno == EPIPE) return;
     throw UserError("The file " + path + " cannot be " + action + ": " + errno_text() + ".");
   };
-  std::ofstream file(path, std::ios::binary);
-  require(file.is_open(), "opened");
-  write_results(journals, [&](const std::string& line) { return static_cast<bool>(file << line); });
-  require(file && file.flush(), "written");
+  const UniqueFd file = open_to_append(path);
+  require(static_cast<bool>(file), "opened");
+  constexpr std::size_t piece = std::size_t{64} << 10;
+  std::string lines;
+  bool good = true;
+  write_results(journals, [&](const std::string& line) {
+    lines += line;
+    if (lines.size() < piece) return true;
+    good = write_all(file.get(), lines);
+    lines.clear();
+    return good;
+  });
+  require(good && write_all(file.get(), lines), "written");
 }
 
 void export_to_file(const std::vector<JournalContents>& journals, const std::string& path) {
@@ -225,7 +237,9 @@ void export_to_file(const std::vector<JournalContents>& journals, const std::str
     }
   }
   require_replaceable("--export", path);
-  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored)) {
+  const bool is_device =
+      fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
+  if (is_device || descriptor_behind(path)) {
     export_to_device(journals, path);
     return;
   }

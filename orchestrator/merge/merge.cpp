@@ -10,7 +10,7 @@
 #include "journal/error.h"
 #include "journal/writer.h"
 #include "kernels/base/exit_code.h"
-#include "kernels/base/standard_output.h"
+#include "kernels/base/results_on_stdout.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "orchestrator/command/journal_command.h"
@@ -119,7 +119,7 @@ int merge_journals(const MergeOptions& options) {
   }
   new_journal.keep();
   const int code = exit_code_of(merged);
-  print_text(options.json ? merge_json(merged, code) : merge_text(merged));
+  print_beside_files("msrun", options.json ? merge_json(merged, code) : merge_text(merged));
   return code;
 }
 

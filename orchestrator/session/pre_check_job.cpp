@@ -13,6 +13,7 @@
 #include "kernels/base/text.h"
 #include "kernels/inventory/listed_names.h"
 #include "kernels/io/files/apart.h"
+#include "kernels/io/files/named_output.h"
 #include "kernels/io/files/paths.h"
 #include "orchestrator/command/sharing_options.h"
 #include "orchestrator/output/run_paths.h"
@@ -45,6 +46,7 @@ void check_junit_apart(const SessionState& session, const RunFiles& files) {
                {"the details file", files.details},
                {"the report", files.report}});
   require_replaceable("--junit", path);
+  require_file_output("--junit", path);
   const auto check_pair = [&](const RunFiles& pair) {
     check_apart("--junit", path, {{"the result file", pair.result}, {"the details file", pair.details}});
   };

@@ -15,6 +15,7 @@
 #include "kernels/base/write_all.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/folder.h"
+#include "kernels/io/files/named_output.h"
 #include "kernels/io/files/paths.h"
 
 namespace msrun {
@@ -65,6 +66,7 @@ bool is_read_only(const std::string& path) {
 }
 
 void replace_whole_file(const std::string& path, std::string_view bytes) {
+  require_file_output("The file", path);
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(path, error);
   if (error) throw WriteError("The file " + path + " cannot be replaced: " + error.message());

@@ -12,9 +12,11 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/results_on_stdout.h"
 #include "kernels/base/text.h"
 #include "kernels/base/time_text.h"
 #include "kernels/io/files/apart.h"
+#include "kernels/io/files/named_output.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/whole_file.h"
 #include "tools/op_generate/extraction.h"
@@ -58,6 +60,7 @@ void check_outputs(const Configuration& configuration, const Options& options) {
       {{"the recording", configuration.dump_path}, {"the extraction", extraction}, {"the configuration", config}});
   if (!configuration.dump_path.empty()) require_replaceable("The extraction", extraction);
   require_replaceable("--save-inputs", options.inputs_path);
+  require_file_output("--save-inputs", options.inputs_path);
 }
 
 std::string script_path(const Options& options, const RecordedCase& recorded) {
@@ -148,6 +151,7 @@ int run(const Options& options) {
   run.seed_mode = options.seed_mode;
   run.inputs_path = options.inputs_path;
   run.report = warn;
+  require_standard_output();
   run_natively(recorded, run, std::cout);
   return exit_completed;
 }

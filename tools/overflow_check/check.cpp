@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "kernels/base/exit_code.h"
+#include "kernels/base/results_on_stdout.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/overflow_check/report.h"
@@ -147,6 +148,7 @@ int check(const Options& options, std::ostream& out, const std::function<void(co
     return exit_fail_on;
   }
   if (anomalies.empty()) {
+    require_standard_output();
     out << "Cannot find any anomaly node, no need to generate analyze file.\n";
     return exit_completed;
   }

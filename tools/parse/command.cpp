@@ -13,6 +13,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/results_on_stdout.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/csv.h"
 #include "kernels/io/files/entries.h"
@@ -297,6 +298,7 @@ int run(const Options& options, bool on_terminal) {
   for (const Input& input : inputs) parser.add(input);
   if (!is_directory && parser.first_problem() && !parser.has_success()) throw UserError(*parser.first_problem());
   const Format format = options.format.value_or(on_terminal ? Format::table : Format::csv);
+  require_standard_output();
   std::cout << (format == Format::csv ? csv_text(parser.titles(), parser.rows())
                                       : table_text(parser.titles(), parser.rows()));
   return parser.first_problem() || !is_whole ? exit_fail_on : exit_completed;

@@ -6,6 +6,7 @@
 #include "journal/error.h"
 #include "journal/file.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/results_on_stdout.h"
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
@@ -48,7 +49,7 @@ int run(const Options& options) {
   const RunFiles& files = found.files;
   const bool prints = options.out_path == "-";
   const std::string path = options.out_path.empty() ? file_beside(files, options.share) : options.out_path;
-  if (!prints) runs::check_apart_from_run("-o", path, files);
+  if (!prints) runs::check_apart_from_run("-o", path, files, runs::RunReport::is_made_again);
   const std::string page =
       runs::has_journal(files) ? page_of_journal(found, {options.share}) : page_of_csvs(options.run, {options.share});
   if (prints) {
@@ -59,7 +60,7 @@ int run(const Options& options) {
   AtomicFile file(path);
   file.write(page);
   file.commit();
-  print_text(path + "\n");
+  print_beside_files("run_report", path + "\n");
   return exit_completed;
 }
 

@@ -14,6 +14,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/apart.h"
+#include "kernels/io/files/named_output.h"
 #include "kernels/io/files/paths.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/newest_run.h"
@@ -191,10 +192,16 @@ RunFiles newest_in(const std::string& folder) {
 
 bool has_journal(const RunFiles& files) { return !files.journal.empty() && path_exists(files.journal); }
 
-void check_apart_from_run(const std::string& option, const std::string& written, const RunFiles& files) {
+void check_apart_from_run(const std::string& option, const std::string& written, const RunFiles& files,
+                          RunReport report) {
+  const bool is_kept = report == RunReport::is_kept;
   check_apart(option, written,
-              {{"the journal", files.journal}, {"the result file", files.result}, {"the details file", files.details}});
-  require_replaceable(option, written);
+              {{"the journal", files.journal},
+               {"the result file", files.result},
+               {"the details file", files.details},
+               {"the report", is_kept ? files.report : std::string()}});
+  require_replaceable(option, written, is_kept ? std::string() : files.report);
+  require_file_output(option, written);
   if (written.empty() || !has_journal(files)) return;
   for (const std::string& path : files_read(header_of(files))) {
     check_apart(option, written, {{"what the run has read,", path}});

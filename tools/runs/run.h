@@ -55,8 +55,11 @@ FoundRun find_run(const std::string& path);
 bool has_journal(const RunFiles& files);
 
 // Refuses an output that would replace a file of the run or the recording that its journal names, or a recording or a
-// file of any other run (journal/replaceable.h). Throws UserError.
-void check_apart_from_run(const std::string& option, const std::string& written, const RunFiles& files);
+// file of any other run (journal/replaceable.h), or that leads to no regular file. Only who makes the report of the run
+// again may replace it. Throws UserError.
+enum class RunReport : std::uint8_t { is_kept, is_made_again };
+void check_apart_from_run(const std::string& option, const std::string& written, const RunFiles& files,
+                          RunReport report = RunReport::is_kept);
 
 // Reads the run that path names: its journal if there is one, else its CSVs, also those of the Python tool. Throws
 // UserError that names the file and the cause.

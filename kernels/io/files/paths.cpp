@@ -13,6 +13,7 @@
 #include "kernels/base/text.h"
 #include "kernels/base/time_text.h"
 #include "kernels/base/write_all.h"
+#include "kernels/io/files/named_output.h"
 #include "kernels/io/files/temporary_name.h"
 
 namespace msrun {
@@ -152,6 +153,7 @@ std::string join_path(std::string_view directory, std::string_view name) {
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  require_file_output("The file", path_);
   std::error_code error;
   if (fs::is_symlink(path_, error)) {
     const fs::path target = fs::canonical(path_, error);
