@@ -103,10 +103,14 @@ class Checker {
     return result;
   }
 
-  std::string directory(const char* key, const json& value) const {
+  std::string directory(const char* key, const json& value, const std::string& begun_in) const {
     if (!value.is_string()) fail(std::string(key) + " must be string type");
-    const std::string path = value.get<std::string>();
+    std::string path = value.get<std::string>();
     std::error_code error;
+    if (!begun_in.empty()) {
+      const std::filesystem::path there = std::filesystem::path(begun_in) / path;
+      if (std::filesystem::is_directory(there, error)) path = there.string();
+    }
     if (!std::filesystem::exists(path, error)) fail(std::string(key) + ": " + sanitised(path) + " does not exist");
     if (!std::filesystem::is_directory(path, error)) {
       fail(std::string(key) + ": " + sanitised(path) + " is not a directory");
@@ -249,15 +253,16 @@ ListVerdict Config::list_verdict(std::string_view api_name) const {
   return ListVerdict::run;
 }
 
-Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported) {
+Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported,
+                   const std::string& begun_in) {
   check_input_file(path, {".json", ".yaml", ".yml"}, max_config_bytes);
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return parse_config(path, text, is_supported);
+  return parse_config(path, text, is_supported, begun_in);
 }
 
 Config parse_config(const std::string& path, std::string_view text,
-                    const std::function<bool(std::string_view)>& is_supported) {
+                    const std::function<bool(std::string_view)>& is_supported, const std::string& begun_in) {
   std::vector<std::string> repeated_keys;
   const json root = parse_document(path, text, repeated_keys);
   const bool is_yaml = is_yaml_name(path);
@@ -272,7 +277,7 @@ Config parse_config(const std::string& path, std::string_view text,
   config.white_list = checker.name_list(section, "white_list", is_supported);
   config.black_list = checker.name_list(section, "black_list", is_supported);
   if (const json* value = checker.setting(section, "error_data_path")) {
-    config.error_data_path = checker.directory("error_data_path", *value);
+    config.error_data_path = checker.directory("error_data_path", *value, begun_in);
   }
   if (!is_yaml) return config;
   if (const json* value = checker.setting(section, "precision")) {

@@ -19,7 +19,7 @@ struct Config {
   // Bare API names ("conv2d", "linalg.norm"), of whatever type.
   std::unordered_set<std::string> white_list;  // empty: all
   std::unordered_set<std::string> black_list;
-  std::string error_data_path;  // relative to the working directory; empty: beside the CSVs
+  std::string error_data_path;  // may be relative to the working directory; empty: beside the CSVs
   int precision = 14;           // decimals of double precision cells
   std::vector<std::string> quantization_api_list{"npu_rms_norm_dynamic_quant", "npu_dynamic_quant",
                                                  "npu_quant_lightning_indexer"};
@@ -31,11 +31,14 @@ struct Config {
 };
 
 // Reads and checks the file; its suffix, .json, .yaml or .yml, tells what it is. is_supported says whether a bare API
-// name exists in Functional, Tensor, Torch or NPU. Throws UserError that names the file and the key.
-Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported);
+// name exists in Functional, Tensor, Torch or NPU. A relative error_data_path is looked for in begun_in, the folder in
+// which a run that is continued was begun, before it is in the working directory. Throws UserError that names the file
+// and the key.
+Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported,
+                   const std::string& begun_in = {});
 
 // Reads the text of such a file; name stands in messages and has the suffix. Throws what load_config() throws.
 Config parse_config(const std::string& name, std::string_view text,
-                    const std::function<bool(std::string_view)>& is_supported);
+                    const std::function<bool(std::string_view)>& is_supported, const std::string& begun_in = {});
 
 }  // namespace msrun

@@ -210,6 +210,7 @@ TakenOver take_over(const Arguments& given) {
   const std::optional<Json> metadata = metadata_beside(given.text("csv_path"));
   if (!metadata) return taken;
   taken.has_journal = true;
+  taken.begun_in = text_in(*metadata, "working_directory");
   for (OptionWords& option : options_of(*metadata)) {
     if (option[0] == "--sim-fault" && option.size() == 2) add_pattern(option[1], taken.apart);
     if (is_decided(given, *metadata, option)) continue;

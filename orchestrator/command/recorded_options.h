@@ -29,6 +29,7 @@ struct TakenOver {
   std::vector<OptionWords> options;  // those that the journal has and the line does not
   std::vector<std::string> notices;  // what is not taken over although the journal has it; one sentence each
   bool has_journal = false;          // one that tells its options
+  std::string begun_in;              // Options::begun_in
   std::vector<std::string> apart;    // Options::apart of the run, whichever of its faults are taken over
 
   std::vector<std::string> words() const;

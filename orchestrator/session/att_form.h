@@ -16,7 +16,7 @@ class AttForm final : public RunForm {
   void check_output(const Options& options) const override;
   void prepare(const Options& options) const override;
   RunFiles fresh_files(const Options& options, const std::function<bool(const RunFiles& files)>& claim) const override;
-  std::string error_data_place(const Config& config, const RunFiles& files) const override;
+  std::string error_data_place(const Config& config, const Options& options, const RunFiles& files) const override;
   bool has_pair_per_device() const override { return false; }
   ShownNames shown_names(const Plan& plan) const override;
   std::unique_ptr<ProgressView> wrap(const Plan& plan, const ShownNames& names, ProgressView& other,

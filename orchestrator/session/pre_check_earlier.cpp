@@ -96,8 +96,9 @@ void PreCheckJob::warn_of_tensors_not_kept(const Plan& plan) const {
   });
   if (missing == 0) return;
   spdlog::warn(
-      "{} of the earlier run did not pass and {} no tensors in {}: they were checked without -save_error_data.",
-      counted(missing, "call"), missing == 1 ? "has" : "have", error_data_->path());
+      "{} of the earlier run did not pass and {} no tensors in {}: {}.", counted(missing, "call"),
+      missing == 1 ? "has" : "have", error_data_->path(),
+      tensors_were_kept_ ? "what was saved of them is no longer there" : "they were checked without -save_error_data");
 }
 
 // For views that show what is wrong with the whole run, not with what is checked now.

@@ -115,7 +115,7 @@ void PreCheckJob::configure(const Options& options) {
   resumed_ = !options.csv_path.empty();
   form_ = make_run_form(options.layout);
   if (!options.taken_over.empty()) spdlog::info("From the journal: {}", options.taken_over);
-  if (!options.config_path.empty()) config_ = load_config(options.config_path, may_be_listed);
+  if (!options.config_path.empty()) config_ = load_config(options.config_path, may_be_listed, options.begun_in);
   for (const std::string& notice : config_.notices) spdlog::warn("{}", notice);
   form_->check(options, config_);
 }
@@ -163,7 +163,8 @@ void PreCheckJob::begin(const SessionState& session, const CsvStyle& style) {
     check_junit_apart(session, files);
     if (has_rank_files(session.plan, files)) return false;
     if (!open_error_data(session, files)) return false;
-    journal_ = begin_journal(session, files.journal, style, new_journal_);
+    journal_ = begin_journal(session, files.journal, style, new_journal_,
+                             {.error_data = error_data_ ? folder_identity(*error_data_) : std::string()});
     if (!journal_) new_error_data_.remove();
     return journal_.has_value();
   });
@@ -177,41 +178,25 @@ bool PreCheckJob::has_rank_files(const Plan& plan, const RunFiles& files) {
   });
 }
 
-// What an earlier run saved in a folder that runs share is kept under another name. That run, if it still goes on,
-// holds the folder and saves on into it.
-void PreCheckJob::set_error_data_aside(const Folder& place, const std::string& name, const std::string& other) {
-  const std::string path = place.path_of(name);
-  const std::string kept = place.path_of(other);
-  std::error_code error;
-  if (!is_filled_directory(path)) return;
-  std::filesystem::rename(path, kept, error);
-  if (error) throw UserError(path + ": the tensors of an earlier run cannot be set aside: " + error.message());
-  spdlog::warn("{} holds tensors of an earlier run; they are set aside as {}.", path, kept);
-}
-
-// False for a fresh run if another run has the folder of that stamp. kept_tensors: the earlier run was begun with
-// -save_error_data.
-bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& files, bool kept_tensors) {
+// False for a fresh run if another run has the folder of that stamp. earlier: what the journal of a run that is
+// continued says of its folder.
+bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& files, const EarlierErrorData& earlier) {
   if (!session.options.save_error_data) return true;
-  const Folder place(form_->error_data_place(config_, files));
+  const Folder place(form_->error_data_place(config_, session.options, files));
   const Dialect& dialect = session.plan.dialect();
-  std::string name = dialect.error_data_folder(files.stamp, session.options.command == Command::multi_acc_check);
-  if (kept_tensors) {
-    // Whichever command goes on: the one that began has made a folder with the stamp, or saves in the one without.
-    name = dialect.error_data_folder(files.stamp, true);
-    std::error_code ignored;
-    if (!std::filesystem::is_directory(place.path_of(name), ignored)) {
-      name = dialect.error_data_folder(files.stamp, false);
-    }
-  }
-  if (!resumed_ && name.find(files.stamp) == std::string::npos) {
-    set_error_data_aside(place, name, name + "_before_" + files.stamp);
-  } else if (!resumed_ && place.make_new(name)) {
+  const bool several_devices = session.options.command == Command::multi_acc_check;
+  std::string name = dialect.error_data_folder(files.stamp, several_devices);
+  if (resumed_) {
+    name = continued_error_data(place, dialect, files.stamp, several_devices, earlier);
+  } else if (!files.stamp.empty() && name.find(files.stamp) != std::string::npos) {
+    if (!place.make_new(name)) return false;
     new_error_data_.created(place.path_of(name));
-  } else if (!resumed_ && !files.stamp.empty()) {
-    return false;
+  } else {
+    make_room_for_error_data(place, name, files.stamp);
+    if (place.make_new(name)) new_error_data_.created(place.path_of(name));
   }
   error_data_ = place.subfolder(name);
+  hold_error_data(*error_data_);
   return true;
 }
 
@@ -228,7 +213,8 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
   if (resumed_) {
     earlier = reopen_run(session, files_, style, new_journal_);
     if (earlier->is_imported) require_rows_of_recording(session, *earlier, files_.result);
-    open_error_data(session, files_, earlier->kept_tensors);
+    tensors_were_kept_ = earlier->error_data.kept;
+    open_error_data(session, files_, earlier->error_data);
     journal_.emplace(std::move(earlier->journal));
     attempts_ = std::move(earlier->attempts);
     notes_ = std::move(earlier->notes);

@@ -10,6 +10,7 @@
 
 #include "orchestrator/command/config.h"
 #include "orchestrator/output/junit.h"
+#include "orchestrator/session/error_data_folder.h"
 #include "orchestrator/session/job.h"
 #include "orchestrator/session/new_files.h"
 #include "orchestrator/session/run_form.h"
@@ -46,8 +47,7 @@ class PreCheckJob final : public Job {
   void begin(const SessionState& session, const CsvStyle& style);
   void say_part(const SessionState& session, bool complete) const;
   static bool has_rank_files(const Plan& plan, const RunFiles& files);
-  static void set_error_data_aside(const Folder& place, const std::string& name, const std::string& other);
-  bool open_error_data(const SessionState& session, const RunFiles& files, bool kept_tensors = false);
+  bool open_error_data(const SessionState& session, const RunFiles& files, const EarlierErrorData& earlier = {});
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();
   void warn_of_tensors_not_kept(const Plan& plan) const;
@@ -66,6 +66,7 @@ class PreCheckJob final : public Job {
   ShownNames names_;
   RunFiles files_;
   std::optional<Folder> error_data_;  // none: no tensors are kept
+  bool tensors_were_kept_ = false;    // by the run that is continued, from its beginning
   AttemptHistory attempts_;
   std::unique_ptr<ProgressView> own_view_;  // of the form
   ProgressView* view_ = nullptr;

@@ -15,7 +15,7 @@ RunFiles RunForm::fresh_files(const Options& options, const std::function<bool(c
   return fresh_run_files(options.out_path, claim, part_label(options));
 }
 
-std::string RunForm::error_data_place(const Config& config, const RunFiles& files) const {
+std::string RunForm::error_data_place(const Config& config, const Options& /*options*/, const RunFiles& files) const {
   return config.error_data_path.empty() ? files.directory : config.error_data_path;
 }
 

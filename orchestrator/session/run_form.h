@@ -33,7 +33,7 @@ class RunForm {
   virtual void prepare(const Options& options) const;
   virtual RunFiles fresh_files(const Options& options, const std::function<bool(const RunFiles& files)>& claim) const;
   // Where the folder of error data lies.
-  virtual std::string error_data_place(const Config& config, const RunFiles& files) const;
+  virtual std::string error_data_place(const Config& config, const Options& options, const RunFiles& files) const;
   // Whether each of several devices has a pair of files of its own.
   virtual bool has_pair_per_device() const { return true; }
   // Names of calls that the files have otherwise.

@@ -197,7 +197,7 @@ json shared_print(const json& whole, const SessionState& session) {
 
 }  // namespace
 
-std::string journal_metadata(const SessionState& session, const CsvStyle& style, std::size_t kept) {
+std::string journal_metadata(const SessionState& session, const CsvStyle& style, const MoreMetadata& more) {
   const Options& options = session.options;
   json metadata{{"program", "msrun"},
                 {"version", program_version()},
@@ -222,7 +222,8 @@ std::string journal_metadata(const SessionState& session, const CsvStyle& style,
   metadata["arguments"] = recorded_options(options);
   std::error_code ignored;
   metadata["working_directory"] = std::filesystem::current_path(ignored).string();
-  if (kept > 0) metadata["kept"] = kept;
+  if (more.kept > 0) metadata["kept"] = more.kept;
+  if (!more.error_data.empty()) metadata["error_data"] = more.error_data;
   if (!session.plan.ranks().empty()) metadata["recordings"] = recordings(session.plan);
   if (options.filter_api) metadata["represented"] = repeated_calls(session.plan);
   // A path may hold bytes that are not UTF-8.

@@ -9,10 +9,15 @@
 
 namespace msrun {
 
+// What a header says besides what the session knows.
+struct MoreMetadata {
+  std::size_t kept = 0;         // how many results of calls that are not planned the journal holds
+  std::string error_data = {};  // identity of the folder of -save_error_data; empty: not known
+};
+
 // The header of the journal of this run, JSON: the fingerprint, which holds everything that changes a result, and what
-// is there to be read: program, command, host, options, recordings. kept: how many results of calls that are not
-// planned the journal holds.
-std::string journal_metadata(const SessionState& session, const CsvStyle& style, std::size_t kept);
+// is there to be read: program, command, host, options, recordings.
+std::string journal_metadata(const SessionState& session, const CsvStyle& style, const MoreMetadata& more);
 
 // Throws UserError with the differences named unless metadata, the header of that journal, is of a run over the same
 // dump with the same options, as far as they change results.

@@ -83,9 +83,13 @@ KeptResults placed(const SessionState& session, const StoredResults& kept) {
   return results;
 }
 
-bool was_begun_with(const std::string& metadata, const char* flag) {
-  const auto options = options_in(RunHeader::parse(metadata, nullptr, false));
-  return options && std::ranges::find(*options, OptionWords{flag}) != options->end();
+EarlierErrorData error_data_of(const std::string& metadata) {
+  const RunHeader header = RunHeader::parse(metadata, nullptr, false);
+  EarlierErrorData earlier;
+  const auto options = options_in(header);
+  earlier.kept = options && std::ranges::find(*options, OptionWords{"-save_error_data"}) != options->end();
+  earlier.identity = text_in(header, "error_data");
+  return earlier;
 }
 
 EarlierRun reopen_journal(const SessionState& session, const std::string& path) {
@@ -125,7 +129,7 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
           std::move(others),
           {},
           false,
-          was_begun_with(metadata, "-save_error_data")};
+          error_data_of(metadata)};
 }
 
 // The rows of the result file, by whether their calls are planned.
@@ -175,7 +179,8 @@ EarlierRun import_run(const SessionState& session, const RunFiles& files, const 
   if (!style.dialect->may_lack_details()) check_input_file(files.details, {".csv"}, max_csv_bytes, Access::read_write);
   ImportedCsv imported = import_csv(files.result, files.details, style);
   SortedRows rows = sort_rows(session, files, std::move(imported.results));
-  std::optional<journal::Writer> journal = begin_journal(session, files.journal, style, new_file, rows.others.size());
+  std::optional<journal::Writer> journal =
+      begin_journal(session, files.journal, style, new_file, {.kept = rows.others.size()});
   if (!journal) throw UserError(files.journal + " was just made by another run that continues " + files.result + ".");
   StoredResults results(session.plan.size());
   for (ApiResult& result : rows.planned) {
@@ -197,7 +202,7 @@ EarlierRun import_run(const SessionState& session, const RunFiles& files, const 
     spdlog::info("{}: {} rows are of calls that these options leave out; they stay as they are.", files.result,
                  rows.others.size());
   }
-  return {*std::move(journal), std::move(results), {}, {}, std::move(kept), std::move(imported.notes), true, false};
+  return {*std::move(journal), std::move(results), {}, {}, std::move(kept), std::move(imported.notes), true, {}};
 }
 
 // What to do about a journal that nothing can be read from, if there are CSVs to go on with.
@@ -247,9 +252,9 @@ EarlierRun continue_journal(const SessionState& session, const RunFiles& files) 
 }  // namespace
 
 std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path,
-                                             const CsvStyle& style, NewFile& new_file, std::size_t kept) {
+                                             const CsvStyle& style, NewFile& new_file, const MoreMetadata& more) {
   try {
-    journal::Writer journal = journal::Writer::create(path, journal_metadata(session, style, kept));
+    journal::Writer journal = journal::Writer::create(path, journal_metadata(session, style, more));
     new_file.created(path);
     for (const PlannedRank& rank : session.plan.ranks()) journal.append(encode(rank.calls));
     if (!session.plan.ranks().empty()) journal.flush();

@@ -8,8 +8,10 @@
 
 #include "journal/writer.h"
 #include "orchestrator/output/results.h"
+#include "orchestrator/session/error_data_folder.h"
 #include "orchestrator/session/job.h"
 #include "orchestrator/session/new_files.h"
+#include "orchestrator/session/run_identity.h"
 #include "runner/results/attempts.h"
 #include "runner/results/record.h"
 #include "runner/results/stored_results.h"
@@ -17,10 +19,9 @@
 namespace msrun {
 
 // A new journal at path, which new_file removes unless it is kept; nothing if there is something of that name. It says
-// how the CSVs are written, style, so that they can be made of it alone. It also holds results of calls that are not
-// planned, kept of them. Throws journal::WriteError.
+// how the CSVs are written, style, so that they can be made of it alone. Throws journal::WriteError.
 std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path,
-                                             const CsvStyle& style, NewFile& new_file, std::size_t kept = 0);
+                                             const CsvStyle& style, NewFile& new_file, const MoreMetadata& more = {});
 
 // What an earlier run left behind, and its journal, open to be continued.
 struct EarlierRun {
@@ -31,7 +32,7 @@ struct EarlierRun {
   KeptResults kept;
   std::vector<std::string> notes;  // what of the files could not be used; one sentence each
   bool is_imported = false;        // from the CSVs
-  bool kept_tensors = false;       // it was begun with -save_error_data
+  EarlierErrorData error_data;
 };
 
 // Reads the journal; without one the CSVs, which are of that style, and makes a journal of what they say: rows of calls

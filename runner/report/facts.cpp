@@ -16,9 +16,9 @@ namespace {
 using Metadata = nlohmann::ordered_json;
 
 // What the page says in other places, or in a line of its own.
-constexpr std::array<std::string_view, 15> told{
+constexpr std::array<std::string_view, 16> told{
     "program", "version",  "started", "command",   "threads",   "devices",           "fingerprint", "api_info",
-    "forward", "backward", "backend", "tested_on", "arguments", "working_directory", "represented"};
+    "forward", "backward", "backend", "tested_on", "arguments", "working_directory", "represented", "error_data"};
 constexpr std::array<std::string_view, 4> private_keys{"host", "hostname", "node", "user"};
 // The page is read in other time zones than the run's.
 constexpr const char* utc_form = "%Y-%m-%d %H:%M:%S UTC";

@@ -12,6 +12,7 @@ namespace msrun::testing {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -304,6 +305,45 @@ TEST_F(MindSporeRun, SavesWhereItBeganWhicheverCommandGoesOn) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr("ut_error_data")));
   }
+}
+
+// Another run has taken the name in between, and what that one saves stays its own.
+TEST_F(MindSporeRun, SavesIntoItsOwnFolderWhateverItIsCalledNow) {
+  const fs::path folder = next_out();
+  const auto words = [&](const std::string& fault) {
+    return std::vector<std::string>{"acc_check",
+                                    "-api_info",
+                                    fixture("02_forward_backward_pairs"),
+                                    "-o",
+                                    folder,
+                                    "-save_error_data",
+                                    "--only",
+                                    "Mint.matmul.0,Mint.add.0",
+                                    "--retries",
+                                    "0",
+                                    "--sim-fault",
+                                    "Mint.*=" + fault,
+                                    "--sim-fault",
+                                    "Mint.add.0=crash"};
+  };
+  ASSERT_EQ(run(words("scale=2")).exit_code, 0);
+  const fs::path first = only_file(folder, "accuracy_checking_result_");
+  ASSERT_EQ(run(words("scale=3")).exit_code, 0);
+  const auto files = [](const fs::path& of) { return std::distance(fs::directory_iterator(of), {}); };
+  const fs::path aside = only_file(folder, "error_data_before_");
+  const auto before = files(aside);
+  const auto of_other = files(folder / "error_data");
+  const Finished continued = run({"-csv_path", first, "--retry-skip"});
+  ASSERT_EQ(continued.exit_code, 0) << continued.out << continued.err;
+  EXPECT_THAT(continued.out, HasSubstr("error_data will be saved in " + aside.string()));
+  EXPECT_GT(files(aside), before);
+  EXPECT_EQ(files(folder / "error_data"), of_other);
+  // Removed, its tensors are not said to have never been saved.
+  fs::remove_all(aside);
+  const Finished again = run({"-csv_path", first});
+  EXPECT_THAT(again.out, AllOf(HasSubstr("what was saved of them is no longer there"),
+                               Not(HasSubstr("checked without -save_error_data"))));
+  EXPECT_EQ(files(folder / "error_data"), of_other);
 }
 
 // An empty folder holds nothing that would have to be kept.

@@ -62,6 +62,15 @@ TEST_F(ConfigFile, ListsAndPathAreRead) {
   EXPECT_EQ(config.error_data_path, folder_.path());
 }
 
+TEST_F(ConfigFile, APlaceOfTensorsIsLookedForWhereTheRunWasBegun) {
+  const std::string config = folder_.write("config.json", R"({"error_data_path": "kept"})");
+  EXPECT_THAT(error_of<UserError>([&] { load_config(config, is_supported); }), HasSubstr("kept does not exist"));
+  std::filesystem::create_directory(folder_.file("kept"));
+  EXPECT_EQ(load_config(config, is_supported, folder_.path().string()).error_data_path, folder_.file("kept"));
+  EXPECT_THAT(error_of<UserError>([&] { load_config(config, is_supported, "/nowhere"); }),
+              HasSubstr("kept does not exist"));
+}
+
 TEST_F(ConfigFile, ListsAreChecked) {
   EXPECT_EQ(refusal(R"({"acc_check": {"white_list": "conv2d"}})"), "white_list must be a list type");
   EXPECT_EQ(refusal(R"({"acc_check": {"black_list": {"conv2d": 1}}})"), "black_list must be a list type");
