@@ -11,6 +11,7 @@
 #include "orchestrator/output/csv.h"
 #include "orchestrator/output/csv_titles.h"
 #include "runner/results/csv_rows.h"
+#include "runner/results/simulated_message.h"
 
 namespace msrun {
 
@@ -25,8 +26,12 @@ class Source {
   explicit Source(const std::string& path) : path_(path), bytes_(contents(path)), reader_(bytes_) {}
 
   bool next(std::vector<std::string>& row) {
-    ++number_;
-    return reader_.next(row);
+    // Who edits a file may leave blank lines in it, which say nothing.
+    do {
+      ++number_;
+      if (!reader_.next(row)) return false;
+    } while (row.size() == 1 && row.front().empty());
+    return true;
   }
 
   // Whether next(), when it found no title row, stopped at the start of one: what a writer leaves that is killed at
@@ -184,6 +189,7 @@ class Importer {
 
   ImportedCsv take() {
     for (ApiResult& result : imported_.results) conclude_from_rows(result);
+    mark_simulated(imported_.results);
     return std::move(imported_);
   }
 

@@ -8,6 +8,7 @@
 #include "kernels/base/xml_characters.h"
 #include "runner/results/api_name.h"
 #include "runner/results/counts.h"
+#include "runner/results/rank_calls.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -68,7 +69,7 @@ std::string case_text(const ApiResult& result) {
       break;
   }
   std::string text = "    <testcase" + attribute("name", result.name) +
-                     attribute("classname", std::string(api_of(result.name))) +
+                     attribute("classname", std::string(api_of(without_rank(result.name)))) +
                      attribute("time", seconds_text(seconds_of(result)));
   if (inside.empty()) return text + "/>\n";
   return text + ">\n" + inside + "    </testcase>\n";

@@ -22,11 +22,19 @@ void add_hash(std::vector<std::size_t>& hashes, char file, std::string_view text
   hashes.push_back(std::hash<std::string_view>{}(text)*31 + static_cast<unsigned char>(file));
 }
 
-// Adds every line. A row may have several; what matters is that they are all there.
-void add_lines(std::vector<std::size_t>& hashes, char file, std::string_view text) {
-  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-    add_hash(hashes, file, text.substr(0, end));
-    text.remove_prefix(end + 1);
+// A line without anything says nothing.
+bool is_blank(const std::vector<std::string>& row) { return row.size() == 1 && row.front().empty(); }
+
+// Adds every row by what stands in it: another tool may have ended lines and quoted cells otherwise.
+void add_rows(std::vector<std::size_t>& hashes, char file, std::string_view text) {
+  CsvReader reader(text);
+  std::vector<std::string> row;
+  std::string cells;
+  while (reader.next(row)) {
+    if (is_blank(row)) continue;
+    cells.clear();
+    for (const std::string& cell : row) cells += cell + '\n';
+    add_hash(hashes, file, cells);
   }
 }
 
@@ -45,6 +53,7 @@ void add_results(std::vector<std::size_t>& hashes, std::string_view text, Side s
   CsvReader reader(text);
   std::vector<std::string> row;
   while (reader.next(row)) {
+    if (is_blank(row)) continue;
     const bool has_message = row.size() > 3 && row[3].find_first_not_of(' ') != std::string::npos;
     std::string statuses;
     for (std::size_t i = 0; i < std::min<std::size_t>(row.size(), 3); ++i) statuses += row[i] + '\n';
@@ -98,13 +107,13 @@ SetAside::SetAside(const Folder& folder, const RunFiles& files, Matters matters)
     add_calls(earlier_, without_titles(result));
   } else {
     add_results(earlier_, without_titles(result), Side::earlier);
-    add_lines(earlier_, 'd', without_titles(text_of(folder_, details_name_)));
+    add_rows(earlier_, 'd', without_titles(text_of(folder_, details_name_)));
   }
   sort_without_repetitions(earlier_);
 }
 
 void SetAside::details(std::string_view rows) {
-  if (!earlier_.empty() && matters_ == Matters::rows) add_lines(now_, 'd', rows);
+  if (!earlier_.empty() && matters_ == Matters::rows) add_rows(now_, 'd', rows);
 }
 
 void SetAside::result(std::string_view rows) {
@@ -158,15 +167,21 @@ void SetAside::drop_covered(const Folder& folder, const RunFiles& files) {
       return faccessat(folder.descriptor(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     };
     if (std::ranges::none_of(copies, exists)) break;
-    const auto rows_of = [&](const std::string& file) {
+    const auto rows_of = [&](const std::string& file, bool is_result, Side side) {
       Hashes rows;
-      add_lines(rows, 'd', without_titles(text_of(folder, file)));
+      const std::string text = text_of(folder, file);
+      if (is_result) {
+        add_results(rows, without_titles(text), side);
+      } else {
+        add_rows(rows, 'd', without_titles(text));
+      }
       sort_without_repetitions(rows);
       return rows;
     };
     const auto is_covered = [&] {
       for (std::size_t i = 0; i < names.size(); ++i) {
-        if (!std::ranges::includes(rows_of(names[i]), rows_of(copies[i]))) return false;
+        const Hashes now = rows_of(names[i], i == 0, Side::now);
+        if (!std::ranges::includes(now, rows_of(copies[i], i == 0, Side::earlier))) return false;
       }
       return true;
     };

@@ -1,5 +1,6 @@
 #include "orchestrator/session/pre_check_job.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -21,6 +22,7 @@
 #include "orchestrator/session/run_journal.h"
 #include "orchestrator/session/run_report.h"
 #include "orchestrator/view/slowest.h"
+#include "runner/results/not_counted.h"
 
 namespace msrun {
 namespace {
@@ -231,6 +233,7 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
   const auto calls = static_cast<std::uint32_t>(session.plan.size());
   if (options.same_on_all) results_->join(WorkItems(calls, static_cast<std::uint32_t>(options.devices.size())));
   if (earlier) {
+    not_counted_ = not_counted_text(earlier->kept.results);
     results_->keep(std::move(earlier->kept));
     restore(options, session.plan, std::move(earlier->results));
     for (const ResultPart& part : earlier->parts) results_->restore(part);
@@ -433,6 +436,7 @@ std::string PreCheckJob::summary_text(const SessionState& session) const {
   SummaryStyle style;
   style.paint = session.console.paint();
   style.documented_first = session.options.compat_msprobe;
+  style.not_counted = not_counted_;
   const std::vector<PlannedRank>& ranks = session.plan.ranks();
   if (ranks.empty()) return results_->summary().text(reproduce_command(session.options), style);
   const std::vector<RankCounts> counts = results_->counts_by_rank();
@@ -458,7 +462,15 @@ std::string PreCheckJob::slowest_text(std::size_t most) const {
 
 void PreCheckJob::print_incomplete(const SessionState& session) const {
   const std::string command = resume_command(session);
-  if (command.empty()) {
+  const std::string journal(base_name(files_.journal));
+  const bool was_moved = command.empty() && results_ &&
+                         faccessat(results_->folder().descriptor(), journal.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  if (was_moved) {
+    spdlog::warn(
+        "The acc_check task has not been completed, and its files are no longer in {}: the folder was moved. Where it "
+        "is now, {} continues it.",
+        files_.directory, shell_quoted(session.options.program) + " -csv_path " + shell_quoted(journal));
+  } else if (command.empty()) {
     spdlog::warn("The acc_check task has not been completed, and its files are no longer in {}: start it again.",
                  files_.directory);
   } else {

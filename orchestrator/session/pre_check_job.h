@@ -76,6 +76,7 @@ class PreCheckJob final : public Job {
   bool junit_begun_ = false;
   JunitFacts junit_facts_;
   std::vector<std::string> notes_;  // about the CSVs of the earlier run
+  std::string not_counted_;         // what is told of results that the journal only keeps
   bool is_imported_ = false;        // that run is known from its CSVs alone
   std::optional<journal::Writer> journal_;
   std::optional<ResultStore> results_;

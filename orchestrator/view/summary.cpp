@@ -9,6 +9,7 @@
 
 #include "kernels/base/counted.h"
 #include "kernels/base/digits.h"
+#include "kernels/base/shell_words.h"
 #include "kernels/base/text.h"
 #include "orchestrator/view/rank_table.h"
 #include "runner/results/api_name.h"
@@ -115,26 +116,12 @@ std::string simulated_line(const VerdictCounts& counts) {
   return line;
 }
 
-std::vector<std::string> words_of(const std::string& command) {
-  std::vector<std::string> words(1);
-  bool quoted = false;
-  for (const char c : command) {
-    if (c == '\'') quoted = !quoted;
-    if (c == ' ' && !quoted) {
-      words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
-}
-
 // Breaks a shell command between words into lines that a shell joins again; a flag stays with its value where that is
 // possible.
 std::string wrapped_command(const std::string& command, const std::string& indent) {
   const std::size_t room = closing_width - indent.size() - 4;  // 4: further indentation and the continuation mark
   std::vector<std::string> pieces;
-  for (std::string& word : words_of(command)) {
+  for (std::string& word : shell_words(command)) {
     const bool value = !pieces.empty() && pieces.back().starts_with('-') && !word.starts_with('-');
     if (value && display_width(pieces.back()) + 1 + display_width(word) <= room) {
       pieces.back() += " " + word;
@@ -247,6 +234,7 @@ std::string Summary::conclusions_text(const SummaryStyle& summary_style) const {
     const Style style = count > 0 ? conclusion.style : Style::plain;
     text += "  " + number_column(count) + "  " + paint(style, conclusion.title) + ": " + conclusion.meaning + "\n";
   }
+  if (!summary_style.not_counted.empty()) text += summary_style.not_counted + "\n";
   if (counts_.simulated > 0) text += paint(Style::caution, simulated_line(counts_)) + "\n";
   return text;
 }

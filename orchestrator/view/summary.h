@@ -25,6 +25,7 @@ struct SummaryStyle {
   // the line that names the ranks, empty for none.
   std::string stand_for = {};
   std::function<std::string(std::uint32_t task)> calls_of = {};
+  std::string not_counted = {};  // a sentence on results that are in the files and not in the table
 };
 
 class Summary {

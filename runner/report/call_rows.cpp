@@ -9,6 +9,7 @@
 #include "kernels/io/html/text.h"
 #include "runner/results/api_name.h"
 #include "runner/results/counts.h"
+#include "runner/results/rank_calls.h"
 #include "runner/results/reason.h"
 
 namespace msrun::report {
@@ -105,17 +106,22 @@ void CallRows::add(const ApiResult& result, Standing standing) {
   ++size_;
 }
 
-void CallRows::add_name(const std::string& name) {
+void CallRows::add_name(const std::string& title) {
+  const std::string shown = redaction_.name(title);
+  const std::string rank(rank_in(shown));
+  const std::string name(without_rank(shown));
   const std::string_view api = api_of(name);
   const std::optional<std::uint64_t> index =
       api.size() + 1 < name.size() ? parse_number<std::uint64_t>(std::string_view(name).substr(api.size() + 1))
                                    : std::nullopt;
   const bool is_plain =
       index && *index < (std::uint64_t{1} << 53) && std::string(api) + "." + std::to_string(*index) == name;
-  if (!is_plain) odd_names_[std::to_string(size_)] = name;
+  if (!is_plain) odd_names_[std::to_string(size_)] = shown;
   const std::size_t number = apis_.number_of(is_plain ? std::string(api) : name);
   if (next_.size() <= number) next_.resize(number + 1);
   api_.push_back(number);
+  rank_.push_back(ranks_.number_of(rank));
+  has_ranks_ = has_ranks_ || !rank.empty();
   index_.push_back(is_plain ? static_cast<std::int64_t>(*index) - static_cast<std::int64_t>(next_[number]) : 0);
   if (is_plain) next_[number] = *index + 1;
 }
@@ -155,6 +161,10 @@ std::string CallRows::json() const {
   add("notes", html::script_json(notes_.texts()));
   add("odd", html::script_json(odd_names_));
   add("api", api_.json());
+  if (has_ranks_) {
+    add("ranks", html::script_json(ranks_.texts()));
+    add("rank", rank_.json());
+  }
   add("index", index_.json());
   add("standing", "\"" + standings_ + "\"");
   add("status", "\"" + statuses_ + "\"");

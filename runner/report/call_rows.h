@@ -56,17 +56,20 @@ class CallRows {
   std::string json() const;
 
  private:
-  void add_name(const std::string& name);
+  void add_name(const std::string& title);
   void add_note(const ApiResult& result, Standing standing);
 
   const Redaction& redaction_;
   std::size_t size_ = 0;
   TextTable apis_;
+  TextTable ranks_;
   TextTable dtypes_;
   TextTable shapes_;
   TextTable notes_;
   std::vector<std::uint64_t> next_;  // by API: the index that its next call is expected to have
   NumberColumn api_;
+  NumberColumn rank_;
+  bool has_ranks_ = false;                               // else rank_ says nothing
   NumberColumn index_;                                   // distance from the expected one
   nlohmann::json odd_names_ = nlohmann::json::object();  // by row: names that are not an API and an index
   std::string standings_;

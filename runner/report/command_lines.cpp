@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "kernels/base/shell_words.h"
 #include "kernels/base/text.h"
 #include "runner/report/redaction.h"
 

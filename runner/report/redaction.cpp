@@ -4,6 +4,10 @@
 #include <array>
 #include <cctype>
 
+#include "kernels/base/digits.h"
+#include "kernels/base/shell_words.h"
+#include "runner/results/rank_calls.h"
+
 namespace msrun::report {
 namespace {
 
@@ -53,24 +57,6 @@ void replace_words(std::string& text, const std::string& from, std::string_view 
 
 }  // namespace
 
-std::vector<std::string> shell_words(std::string_view line) {
-  std::vector<std::string> words(1);
-  bool quoted = false;
-  bool escaped = false;
-  for (const char c : line) {
-    // A quote in a word in quotes is written behind a backslash, between two such words.
-    if (c == '\'' && !escaped) quoted = !quoted;
-    escaped = c == '\\' && !quoted && !escaped;
-    if (c == ' ' && !quoted) {
-      words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  std::erase(words, std::string());
-  return words;
-}
-
 std::string Redaction::without_files(std::string_view sentence) const {
   std::string text(sentence);
   for (const std::string& known : known_) replace_words(text, known, "[file]");
@@ -90,6 +76,30 @@ std::string Redaction::without_files(std::string_view sentence) const {
     begin = end + 1;
   }
   return out;
+}
+
+std::string Redaction::name(std::string_view title) const {
+  const std::string_view rank = rank_in(title);
+  const auto found = ranks_.find(std::string(rank));
+  if (!on_ || rank.empty() || found == ranks_.end()) return std::string(title);
+  return found->second + ":" + std::string(without_rank(title));
+}
+
+std::map<std::string, std::string> shared_rank_names(const std::vector<std::string>& ranks) {
+  const auto last_part = [](const std::string& rank) { return rank.substr(rank.rfind('/') + 1); };
+  const auto is_number = [](std::string_view part) {
+    constexpr std::string_view prefix = "rank";
+    return part.size() > prefix.size() && part.starts_with(prefix) &&
+           std::all_of(part.begin() + prefix.size(), part.end(), is_digit);
+  };
+  std::map<std::string, std::size_t> having;
+  for (const std::string& rank : ranks) ++having[last_part(rank)];
+  std::map<std::string, std::string> names;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const std::string part = last_part(ranks[i]);
+    names[ranks[i]] = is_number(part) && having[part] == 1 ? part : "rank #" + std::to_string(i + 1);
+  }
+  return names;
 }
 
 std::string Redaction::text(std::string_view sentence) const {

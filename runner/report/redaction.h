@@ -1,6 +1,7 @@
 // What a report that is given to others leaves out: paths, host names, and values of the recording.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,9 +14,13 @@ namespace msrun::report {
 class Redaction {
  public:
   // known: paths and names that are left out wherever they stand. Where on is false, nothing is left out.
-  Redaction(bool on, std::vector<std::string> known) : on_(on), known_(std::move(known)) {}
+  // ranks: by the folder of each rank, which may say whose it is, what it is called.
+  Redaction(bool on, std::vector<std::string> known, std::map<std::string, std::string> ranks = {})
+      : on_(on), known_(std::move(known)), ranks_(std::move(ranks)) {}
 
   bool on() const { return on_; }
+  // The name of a call, "step0/rank3:Torch.matmul.0".
+  std::string name(std::string_view title) const;
   // A sentence about a result: words that are paths or files of tensors become "[file]".
   std::string text(std::string_view sentence) const;
   // A reason why a call was not checked, which may quote any value of it: numbers that are no part of a word become
@@ -32,9 +37,11 @@ class Redaction {
 
   bool on_;
   std::vector<std::string> known_;
+  std::map<std::string, std::string> ranks_;
 };
 
-// Words of a line for a shell; quotes stay with their word.
-std::vector<std::string> shell_words(std::string_view line);
+// What ranks are called that others are to see: "rank3" where their folder is, and no other one of that name; else
+// "rank #1" and so on, in their order.
+std::map<std::string, std::string> shared_rank_names(const std::vector<std::string>& ranks);
 
 }  // namespace msrun::report

@@ -11,6 +11,7 @@
 #include "journal/run_files.h"
 #include "kernels/base/error.h"
 #include "kernels/base/host_name.h"
+#include "kernels/base/shell_words.h"
 #include "kernels/base/text.h"
 #include "kernels/io/html/text.h"
 #include "runner/report/call_details.h"
@@ -22,6 +23,8 @@
 #include "runner/report/standing.h"
 #include "runner/report/timeline.h"
 #include "runner/results/api_name.h"
+#include "runner/results/not_counted.h"
+#include "runner/results/rank_calls.h"
 #include "runner/results/reason.h"
 #include "runner/results/run_header.h"
 
@@ -33,13 +36,29 @@ using Json = nlohmann::json;
 // What the details of all calls may take together; those of the calls to look at first come first.
 constexpr std::size_t most_detail_bytes = 1'300'000;
 
-Redaction redaction_for(const RunRecords& records, const ReportStyle& style) {
-  std::vector<std::string> known;
-  if (style.share) {
-    known = private_texts(records.metadata);
-    if (std::string host = system_host_name(); host.size() > 2) known.push_back(std::move(host));
+// In the order of their first calls.
+std::vector<std::string> ranks_of(const RunRecords& records) {
+  std::vector<std::string> ranks;
+  const auto add = [&](const std::string& rank) {
+    if (!rank.empty() && std::ranges::find(ranks, rank) == ranks.end()) ranks.push_back(rank);
+  };
+  add(records.rank);
+  for (std::uint32_t task = 0; task < records.results.tasks(); ++task) {
+    if (!records.results.has(task)) continue;
+    records.results.visit(task, [&](const ApiResult& result) { add(std::string(rank_in(result.name))); });
   }
-  return {style.share, std::move(known)};
+  return ranks;
+}
+
+Redaction redaction_for(const RunRecords& records, const ReportStyle& style) {
+  if (!style.share) return {false, {}};
+  std::vector<std::string> known = private_texts(records.metadata);
+  if (std::string host = system_host_name(); host.size() > 2) known.push_back(std::move(host));
+  std::map<std::string, std::string> ranks = shared_rank_names(ranks_of(records));
+  for (const auto& [rank, name] : ranks) {
+    if (rank != name && rank.size() > 2) known.push_back(rank);
+  }
+  return {true, std::move(known), std::move(ranks)};
 }
 
 std::optional<double> max_abs_error(const nlohmann::ordered_json& metadata) {
@@ -77,7 +96,7 @@ class PageData {
     first.apis = groups_.size();
     if (groups_.empty()) return first;
     records_.results.visit(groups_.front().front().task, [&](const ApiResult& result) {
-      first.name = sanitised(result.name);
+      first.name = sanitised(redaction_.name(result.name));
       const Reason reason = reason_of(result);
       if (reason.lines.size() > 1) first.cause = redaction_.line(reason.row, reason.lines[1]);
     });
@@ -107,7 +126,7 @@ class PageData {
         add_blames(result);
         if (standing > Standing::failed_to_run) return;
         const Notable notable{task, severity(standing, overall_status(result))};
-        (notable.severity < 0 ? failed_ : groups[std::string(api_of(result.name))]).push_back(notable);
+        (notable.severity < 0 ? failed_ : groups[std::string(api_of(without_rank(result.name)))]).push_back(notable);
       });
     }
     for (auto& [api, group] : groups) groups_.push_back(std::move(group));
@@ -200,7 +219,9 @@ Json commands_json(const RunRecords& records, const std::string& stamp, const Re
   const std::string run =
       redaction.command(sanitised(redaction.on() ? line : absolute_command(line, records.metadata)));
   const std::vector<std::string> words = shell_words(run);
-  return {{"rank", records.rank.empty() ? "" : sanitised(records.rank) + ":"},
+  std::string rank = records.rank.empty() ? "" : sanitised(records.rank) + ":";
+  if (redaction.on() && !rank.empty()) rank = redaction.name(rank);
+  return {{"rank", std::move(rank)},
           {"program", words.empty() ? "msrun" : words.front()},
           {"run", run},
           {"recording", redaction.on() ? "FILE" : shell_quoted(sanitised(recording))},
@@ -255,6 +276,7 @@ std::string notice_of(const RunRecords& records, const Redaction& redaction) {
     text += "<p class=\"notice\" role=\"note\">" + html::escaped(notice) + "</p>\n";
   };
   if (records.counts.simulated > 0) add("This run was made on a " + std::string(simulated_notice) + ".");
+  if (const std::string others = not_counted_text(records.kept); !others.empty()) add(others);
   if (records.sources.files.empty()) return text;
   std::string missing =
       "This run is known by its CSVs alone: it has no journal. Only a journal tells which recording was checked, on "

@@ -98,7 +98,10 @@ class Reading {
   void see(ApiResult&& result) {
     const std::uint32_t task = result.task;
     // Behind the plan are results that are kept for later runs.
-    if (task >= records_.planned) return;
+    if (task >= records_.planned) {
+      if (records_.rank.empty()) keep(std::move(result));
+      return;
+    }
     // The records of the ranks stand in front of the results.
     if (!records_.rank.empty() && (!calls_ || !calls_->has(task))) return;
     if (records_.results.tasks() <= task) {
@@ -107,6 +110,15 @@ class Reading {
     }
     add_interval(result);
     records_.results.put(std::move(result));
+  }
+
+  void keep(ApiResult&& result) {
+    result.task -= static_cast<std::uint32_t>(records_.planned);
+    if (result.task >= kept_results(records_.metadata).value_or(0)) return;
+    if (records_.kept.tasks() <= result.task) {
+      records_.kept.resize(std::max<std::size_t>(1024, std::size_t{result.task} * 2));
+    }
+    records_.kept.put(result);
   }
 
   void see(const ResultPart& part) {

@@ -47,6 +47,7 @@ struct RunRecords {
   PartOfRun part;             // of them, where others check the rest
   // The last of each call of the plan; those of calls that the options of the run leave out are not among them.
   CallResults results;
+  StoredResults kept;  // these, by their place behind the plan; of a rank none
   VerdictCounts counts;
   std::uint64_t finished = 0;       // calls of the plan that have a result
   std::vector<Interval> intervals;  // in the order of the journal

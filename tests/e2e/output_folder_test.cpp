@@ -122,6 +122,16 @@ TEST_F(OutputFolder, WhatComesToLieInItsPlaceIsNotWrittenTo) {
   EXPECT_EQ(msrun({"-csv_path", only_file(moved, "accuracy_checking_result_")}, scratch_.path()).exit_code, 0);
 }
 
+TEST_F(OutputFolder, ThatIsMovedHoldsTheRun) {
+  const auto run = ending_run();
+  fs::rename(out(), scratch_ / "moved");
+  const Finished finished = run->wait();
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("the folder was moved"), HasSubstr("-csv_path accuracy_checking_"),
+                                  ::testing::Not(HasSubstr("start it again"))));
+  const Finished again = msrun({"-csv_path", only_journal(scratch_ / "moved")}, scratch_.path());
+  EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
+}
+
 TEST_F(OutputFolder, LinksAreNotFollowedByWhoContinues) {
   const fs::path csv = killed_run();
   write_file(victim(), "precious");

@@ -244,6 +244,7 @@ class WithoutJournal : public ResumeHard {
     }
     return {};
   }
+  std::string only_report() const { return only_file(out(), "accuracy_checking_report_").filename(); }
   // Lines of the log that warn of what is in the files.
   static std::size_t warnings(const std::string& log) {
     std::istringstream lines(log);
@@ -383,6 +384,27 @@ TEST_F(WithoutJournal, WhatRunsAgainComesBetweenTheRowsThatStay) {
   EXPECT_EQ(read_file(csv), rows);
   expect_only_result_files();
   expect_as_if_undisturbed();
+}
+
+TEST_F(WithoutJournal, WhatTheOptionsLeaveOutIsToldBesideTheTable) {
+  const fs::path csv = whole_run();
+  const Finished finished = resume(csv, {"--only", "Functional.silu.*", "--summary"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  const auto silus = std::ranges::count_if(
+      names(read_csv(csv)), [](const std::string& name) { return name.starts_with("Functional.silu."); });
+  const std::string line =
+      std::to_string(84 - silus) + " calls of the earlier run are not counted, none of them errors";
+  EXPECT_THAT(finished.out, HasSubstr(line));
+  EXPECT_THAT(read_file(out() / only_report()), HasSubstr(line));
+}
+
+// A pass has no Message that says it.
+TEST_F(WithoutJournal, ASimulatedDeviceIsStillTold) {
+  const fs::path csv = whole_run();
+  const Finished finished = resume(csv, {"--summary"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("Device under test: simulated device"));
+  EXPECT_THAT(read_file(out() / only_report()), HasSubstr("This run was made on a simulated device"));
 }
 
 // What is not in the new files for good stays beside them.

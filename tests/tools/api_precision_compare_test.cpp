@@ -158,6 +158,18 @@ std::vector<std::string> arguments(const fs::path& npu, const fs::path& gpu, con
   return words;
 }
 
+TEST(ApiPrecisionCompareInputs, WithoutAJournalTheMessagesTellThatADeviceWasSimulated) {
+  const TemporaryDirectory scratch;
+  const RunFiles files = run_files(scratch.path().string(), "20260101000000");
+  write_file(files.details, "");
+  const std::string titles = "API Name,Forward Test Success,Backward Test Success,Message\r\n";
+  write_file(files.result,
+             titles + "Torch.exp.0,error, ,Suspicious: wrong (simulated device; no NPU or GPU was tested)\r\n");
+  EXPECT_TRUE(was_simulated(files.details));
+  write_file(files.result, titles + "Torch.exp.0,error, ,Suspicious: wrong\r\n");
+  EXPECT_FALSE(was_simulated(files.details));
+}
+
 TEST(ApiPrecisionCompareProgram, WritesForeignTextShort) {
   const TemporaryDirectory scratch;
   const std::string text(3 << 20, 'x');

@@ -14,8 +14,11 @@
 #include "journal/file.h"
 #include "journal/reader.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/file.h"
+#include "kernels/io/files/paths.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/run_of_rank.h"
+#include "runner/results/simulated_message.h"
 
 namespace msrun::api_precision_compare {
 
@@ -133,6 +136,17 @@ std::string input_differences(const std::string& npu_csv, const std::string& gpu
   return differences.empty() ? calls : calls + "; " + differences;
 }
 
-bool was_simulated(const std::string& csv) { return read_journal_of(csv).simulated; }
+bool was_simulated(const std::string& csv) {
+  if (read_journal_of(csv).simulated) return true;
+  const std::optional<RunFiles> files = files_with_journal(csv);
+  if (!files || path_exists(files->journal)) return false;
+  try {
+    InputFile result(files->result, any_size);
+    return says_simulated(rest_of(result));
+  } catch (const FileError&) {
+    // Without the result file nobody knows.
+    return false;
+  }
+}
 
 }  // namespace msrun::api_precision_compare

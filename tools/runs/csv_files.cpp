@@ -14,6 +14,7 @@
 #include "runner/results/counts.h"
 #include "runner/results/csv_rows.h"
 #include "runner/results/reason.h"
+#include "runner/results/simulated_message.h"
 
 namespace msrun::runs {
 namespace {
@@ -122,8 +123,6 @@ ApiResult parse_result(const Rows& rows) {
     if (!result.backward) rows.fail("'" + sanitised(row[2]) + "' is not a status");
   }
   if (row.size() > 3) result.message = row[3];
-  // The files do not say what calls that agree were tested on.
-  if (result.message.ends_with("(" + std::string(simulated_notice) + ")")) result.tested_on = TestedOn::simulated;
   result.outcome = outcome_by_reason(result);
   return result;
 }
@@ -207,6 +206,7 @@ class Reading {
 
   CsvRun take() {
     for (ApiResult& result : run_.results) conclude(result);
+    mark_simulated(run_.results);
     return std::move(run_);
   }
 

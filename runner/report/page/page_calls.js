@@ -42,7 +42,8 @@ const indices = new Float64Array(count);
     if (rows.odd[i] === undefined) next[api] = indices[i] + 1;
   }
 }
-const nameOf = (row) => rows.odd[row] ?? rows.apis[rows.api[row]] + '.' + indices[row];
+const rankOf = (row) => rows.ranks && rows.ranks[rows.rank[row]] ? rows.ranks[rows.rank[row]] + ':' : '';
+const nameOf = (row) => rows.odd[row] ?? rankOf(row) + rows.apis[rows.api[row]] + '.' + indices[row];
 const rowOf = (name) => {
   for (let i = 0; i < count; ++i) if (nameOf(i) === name) return i;
   return undefined;

@@ -354,6 +354,35 @@ TEST(CsvImport, EveryCutOfTheFilesKeepsWholeCalls) {
   }
 }
 
+TEST(CsvImport, BlankLinesSayNothing) {
+  const TemporaryDirectory folder;
+  const std::string result = read_file(testing::test_data("/acc_check_csv/result.csv"));
+  const std::string details = read_file(testing::test_data("/acc_check_csv/details.csv"));
+  const ImportedCsv imported = import_csv(folder.write("r.csv", result + "\r\n\n"),
+                                          folder.write("d.csv", details + "\n"), CsvStyle{.precision = 14});
+  EXPECT_THAT(imported.notes, IsEmpty());
+  EXPECT_EQ(rendered_result(imported.results), result);
+  EXPECT_EQ(rendered_details(imported.results), details);
+}
+
+// A pass has no Message, and was computed by the same device.
+TEST(CsvImport, OneMessageTellsThatTheDeviceWasSimulated) {
+  const TemporaryDirectory folder;
+  const std::string wrong =
+      "Torch.exp.0,error, ,Suspicious: forward.output.0: wrong (simulated device; no NPU or GPU was tested)\r\n";
+  const auto simulated = [&](const std::string& rows) {
+    const ImportedCsv imported =
+        import_csv(folder.write("r.csv", result_header(pytorch_dialect()) + rows),
+                   folder.write("d.csv", details_header(pytorch_dialect(), true)), CsvStyle{.precision = 14});
+    std::size_t count = 0;
+    for (const ApiResult& result : imported.results) count += result.tested_on == TestedOn::simulated ? 1 : 0;
+    return count;
+  };
+  const std::string skip = result_row(skip_result(0, "Torch.add.0", "x", Outcome::not_checkable));
+  EXPECT_EQ(simulated(result_row(relu()) + wrong + skip), 2U);
+  EXPECT_EQ(simulated(result_row(relu()) + skip), 0U);
+}
+
 TEST(CsvImport, OrphansAndRepeatedRowsAreDroppedAndReported) {
   const TemporaryDirectory folder;
   ApiResult again = relu();

@@ -55,6 +55,23 @@ TEST_F(SetAsideTest, CopiesOfAnEarlierRunGoWhenTheirRowsAreThere) {
   EXPECT_TRUE(std::filesystem::exists(files_.details + ".bak1")) << "the two belong together";
 }
 
+// Editors end lines otherwise, quote every cell and leave a blank line; the rows are the same.
+TEST_F(SetAsideTest, OtherLineEndsAndQuotesAreTheSameRows) {
+  write_file(files_.result, "titles\nA,\"pass\",pass\nB,error,pass,\"a\nreason\"\n\n");
+  write_file(files_.details, "titles\n\"A.0\",x\nB.0,y\n\n");
+  SetAside rows(folder_, files_, SetAside::Matters::rows);
+  rows.details("A.0,x\r\nB.0,y\r\n");
+  rows.result("A,pass,pass\r\nB,error,pass,\"a\nreason\"\r\n");
+  rows.keep();
+  EXPECT_THAT(rows.kept(), IsEmpty());
+  write_file(files_.result + ".bak", read_file(files_.result));
+  write_file(files_.details + ".bak", read_file(files_.details));
+  write_file(files_.result, "titles\r\nA,pass,pass,now with a reason\r\nB,error,pass,\"a\nreason\"\r\n");
+  write_file(files_.details, "titles\r\nA.0,x\r\nB.0,y\r\n");
+  SetAside::drop_covered(folder_, files_);
+  EXPECT_EQ(scratch_.names().size(), 2U);
+}
+
 TEST_F(SetAsideTest, ADirectoryOfTheNameOfACopyStays) {
   std::filesystem::create_directory(files_.result + ".bak");
   write_file(files_.details + ".bak1", "titles\r\nA.0,x\r\n");

@@ -284,6 +284,21 @@ TEST(SummaryTest, ACommandIsBrokenBeforeAFlag) {
               HasSubstr(" -d 0 1 \\\n             --sim-fault 'Torch.m m.*=acc-fp16' --only Torch.mm.0\n"));
 }
 
+TEST(SummaryTest, ACommandIsNotBrokenWithinAQuotedApostrophe) {
+  Summary summary;
+  summary.add(result_of("Torch.mm.0", 0, error, "wrong"));
+  const std::string path = "'/data/it'\\''s a long name " + std::string(90, 'p') + "/dump of today.json'";
+  EXPECT_THAT(summary.text("msrun -api_info " + path + " -d 0 1"), HasSubstr(path));
+}
+
+TEST(SummaryTest, TellsOfResultsThatAreNotCounted) {
+  Summary summary;
+  summary.add(result_of("Torch.mm.0", 0, error, "wrong"));
+  SummaryStyle style;
+  style.not_counted = "40 calls of the earlier run are not counted.";
+  EXPECT_THAT(summary.text("msrun", style), HasSubstr("\n40 calls of the earlier run are not counted.\n"));
+}
+
 TEST(SummaryTest, AtMostTenApisAndNeverWiderThan120Columns) {
   Summary summary;
   for (std::uint32_t i = 0; i < 15; ++i) {

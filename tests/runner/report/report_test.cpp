@@ -197,6 +197,47 @@ TEST(CallRows, KeepNamesThatAreNoApiAndIndex) {
   EXPECT_EQ(json["odd"], nlohmann::json::parse(R"({"3": "Torch.add.007", "4": "alone", "5": ""})"));
 }
 
+TEST(CallRows, TellRanksApartFromApis) {
+  const Redaction redaction(false, {});
+  CallRows rows(redaction);
+  for (const char* name : {"step0/rank0:Torch.add.0", "step0/rank1:Torch.add.0", "step0/rank1:Torch.add.1", "odd"}) {
+    ApiResult result = sound_result(0, name);
+    rows.add(result, Standing::pass);
+  }
+  const nlohmann::json json = nlohmann::json::parse(rows.json());
+  EXPECT_EQ(json["apis"], nlohmann::json::parse(R"(["Torch.add", "odd"])"));
+  EXPECT_EQ(json["ranks"], nlohmann::json::parse(R"(["step0/rank0", "step0/rank1", ""])"));
+  EXPECT_EQ(json["rank"], nlohmann::json::parse("[0, 1, 1, 2]"));
+  EXPECT_EQ(json["index"], nlohmann::json::parse("[0, -1, 0, 0]"));
+}
+
+TEST(Report, CountsAnApiOfSeveralRanksOnce) {
+  const std::string page = page_of(
+      {encode(suspicious_result(0, "rank0:Torch.add.0")), encode(suspicious_result(1, "rank1:Torch.add.0"))}, 2);
+  EXPECT_THAT(page, HasSubstr("2 checked calls are suspicious, in 1 API;"));
+}
+
+TEST(Report, TellsOfResultsThatAreNotCounted) {
+  nlohmann::ordered_json metadata = report_metadata(1);
+  metadata["kept"] = 3;
+  std::vector<std::string> records{encode(sound_result(0, "Torch.add.0")), encode(sound_result(1, "Torch.mul.0")),
+                                   encode(sound_result(2, "Torch.mul.1")), encode(suspicious_result(3, "Torch.exp.0"))};
+  EXPECT_THAT(page_of(records, 1, false, metadata),
+              HasSubstr("3 calls of the earlier run are not counted, 1 of them an error"));
+  EXPECT_THAT(page_of({encode(sound_result(0, "Torch.add.0"))}, 1), Not(HasSubstr("of the earlier run")));
+}
+
+TEST(Report, ToBeSharedNamesNoFolderOfARank) {
+  const std::vector<std::string> records{encode(suspicious_result(0, "alice_secret/rank0:Torch.add.0")),
+                                         encode(suspicious_result(1, "bob/rank1:Torch.add.0")),
+                                         encode(suspicious_result(2, "carol/rank1:Torch.add.0")),
+                                         encode(failed_result(3, "dave:Torch.mul.0", "The tensors of dave are gone."))};
+  const std::string shared = page_of(records, 4, true);
+  for (const char* folder : {"alice", "bob", "carol", "dave"}) EXPECT_THAT(shared, Not(HasSubstr(folder))) << folder;
+  EXPECT_EQ(data_of(shared)["rows"]["ranks"], nlohmann::json::parse(R"(["rank0", "rank #2", "rank #3", "rank #4"])"));
+  EXPECT_THAT(page_of(records, 4), HasSubstr("alice_secret/rank0"));
+}
+
 TEST(Report, TellsWhoWasBusyWhenAndWhoDied) {
   std::vector<std::string> records{start_note()};
   for (std::uint32_t task = 0; task < 8; ++task)
