@@ -132,7 +132,7 @@ WouldRun what_would_run(const SessionState& session) {
         record.skip_size > 0 ? std::string(plan.skip_reason(task)) : refusal_of(call, missing_root);
     if (!skip.empty()) {
       Skipped& skipped = would.skipped[skip];
-      if (skipped.calls++ == 0) skipped.first = name;
+      if (skipped.calls++ == 0) skipped.first = plan.title(task);
       skipped.by_rule = record.skip_size > 0 && record.skip_by_rule;
       continue;
     }

@@ -18,6 +18,7 @@
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 #include "kernels/io/files/entries.h"
+#include "orchestrator/output/run_paths.h"
 #include "orchestrator/plan/dealing.h"
 #include "orchestrator/session/run_identity.h"
 #include "orchestrator/supervise/signals.h"
@@ -33,9 +34,9 @@ constexpr std::size_t most_leases = 256;
 // Where the results are, and the same for all who check the same in the same way.
 std::filesystem::path folder_of(const SessionState& session) {
   const Options& options = session.options;
-  const std::filesystem::path results = options.csv_path.empty()
-                                            ? std::filesystem::path(options.out_path)
-                                            : std::filesystem::path(options.csv_path).parent_path();
+  // The CSVs of a rank lie below the folder of the run.
+  const std::filesystem::path results =
+      options.csv_path.empty() ? options.out_path : resumed_run_files(options.csv_path).directory;
   return (results.empty() ? "." : results) / ("leases_" + run_key(session));
 }
 

@@ -1,5 +1,6 @@
 #include "runner/results/run_of_rank.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -8,6 +9,7 @@
 #include "journal/error.h"
 #include "journal/file.h"
 #include "journal/reader.h"
+#include "kernels/base/digits.h"
 #include "kernels/io/files/paths.h"
 
 namespace msrun {
@@ -55,9 +57,28 @@ std::optional<RunOfRank> run_of_rank_csv(const std::string& path) {
   return std::nullopt;
 }
 
+std::optional<RunFiles> run_of_device_csv(const std::string& path) {
+  const std::optional<RunFiles> beside = files_of_csv(path);
+  if (!beside || path_exists(beside->journal)) return std::nullopt;
+  std::error_code error;
+  fs::path folder = fs::absolute(beside->directory, error).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  constexpr std::string_view prefix = "device";
+  const std::string name = folder.filename().string();
+  const bool is_of_device = name.size() > prefix.size() && name.starts_with(prefix) &&
+                            std::all_of(name.begin() + prefix.size(), name.end(), is_digit);
+  if (error || !is_of_device) return std::nullopt;
+  const fs::path above = (fs::path(beside->directory) / "..").lexically_normal();
+  RunFiles files = run_files(above.has_filename() ? above.string() : above.parent_path().string(), beside->stamp);
+  if (!path_exists(files.journal)) return std::nullopt;
+  return files;
+}
+
 std::optional<RunFiles> files_with_journal(const std::string& path) {
   std::optional<RunOfRank> above = run_of_rank_csv(path);
-  return above ? std::move(above->whole) : files_of_run_file(path);
+  if (above) return std::move(above->whole);
+  std::optional<RunFiles> of_all_devices = run_of_device_csv(path);
+  return of_all_devices ? std::move(of_all_devices) : files_of_run_file(path);
 }
 
 RunHeader header_of_rank(RunHeader whole, const std::string& rank) {

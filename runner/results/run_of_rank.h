@@ -23,7 +23,11 @@ struct RunOfRank {
 // folder above, has the same time stamp and names the rank. Nothing if there is no such journal, or one beside path.
 std::optional<RunOfRank> run_of_rank_csv(const std::string& path);
 
-// files_of_run_file(), or those with the journal further up where run_of_rank_csv() finds one.
+// The run over several devices that path, a CSV in the folder "device<id>" of one of them, is of: its journal, of the
+// same time stamp, is one folder up. Nothing if there is no such journal, or one beside path.
+std::optional<RunFiles> run_of_device_csv(const std::string& path);
+
+// files_of_run_file(), or those with the journal further up where run_of_rank_csv() or run_of_device_csv() find one.
 std::optional<RunFiles> files_with_journal(const std::string& path);
 
 // The header as that of a run of the rank alone. The fingerprint has, in place of "dump", "recording": what the whole

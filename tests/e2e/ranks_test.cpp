@@ -262,6 +262,22 @@ TEST_F(Ranks, PartsOfSeveralProcessesAreMergedToTheFilesOfOne) {
   EXPECT_EQ(contents()["ranks"].size(), 3U);
 }
 
+TEST_F(Ranks, ADryRunNamesTheRankOfACall) {
+  write("rank0", entry("Torch.exp.0"));
+  write("rank1", entry("Torch.no_such_function.0"));
+  const Finished planned = check({"--dry-run"});
+  EXPECT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_THAT(planned.out, HasSubstr("the first is rank1:Torch.no_such_function.0"));
+}
+
+// Servers that show tests put those of one class together.
+TEST_F(Ranks, JunitHasApisAsClasses) {
+  for (const char* rank : {"rank0", "rank1"}) write(rank, entry("Torch.exp.0"));
+  ASSERT_EQ(check({"--junit", scratch_ / "junit.xml"}).exit_code, 0);
+  EXPECT_THAT(read_file(scratch_ / "junit.xml"),
+              AllOf(HasSubstr("classname=\"Torch.exp\""), Not(HasSubstr(":Torch.exp\" time"))));
+}
+
 // Whoever has opened the file of one rank goes on from there.
 TEST_F(Ranks, ACsvOfOneRankLeadsToTheRun) {
   for (const char* rank : {"step0/rank0", "step0/rank1"}) write(rank, entry("Torch.exp.0"));

@@ -175,6 +175,25 @@ TEST_F(Steal, SharesTheCallsAmongThoseWhoCome) {
   EXPECT_THAT(late->log(), HasSubstr("0 of 113 calls"));
 }
 
+// Whichever file of the run it is continued with, the leases are those of all nodes.
+TEST_F(Steal, ARanksCsvLeadsToTheLeasesOfTheRun) {
+  for (const char* rank : {"rank0", "rank1"}) {
+    fs::create_directories(scratch_ / "job" / rank);
+    fs::copy(dump("llama_fp32"), scratch_ / "job" / rank);
+  }
+  const Finished begun = msrun(
+      {"-api_info", scratch_ / "job", "-o", out(), "--steal", "-n", "2", "--only", "Torch.matmul.*", "--leases", "2"},
+      scratch_.path());
+  ASSERT_EQ(begun.exit_code, 0) << begun.out << begun.err;
+  const fs::path csv = only_file(out() / "rank1", "accuracy_checking_result_");
+  const Finished continued = msrun({"-csv_path", csv}, scratch_.path());
+  EXPECT_EQ(continued.exit_code, 0) << continued.out << continued.err;
+  EXPECT_THAT(continued.out, HasSubstr("take leases in " + (out() / "leases_").string()));
+  for (const auto& entry : fs::recursive_directory_iterator(out() / "rank1")) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("leases_")) << entry.path();
+  }
+}
+
 // One call takes seconds: whoever has its lease is at it long enough to be stopped, wherever the node began.
 TEST_F(Steal, TakesOverFromWhoIsStoppedAndTellsIt) {
   faults_ = {"--sim-fault", "Functional.layer_norm.0=hang", "--task-timeout", "3", "--retries", "0"};

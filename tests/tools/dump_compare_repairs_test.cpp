@@ -379,7 +379,7 @@ TEST(DumpCompareRepairs, B29RanksArePairedByNumberB30StepsAndB31FailuresAreTold)
   EXPECT_EQ(run.exit_code, 2) << run.err;
   EXPECT_THAT(run.err, HasSubstr("rank 1 is missing"));
   EXPECT_THAT(run.err, HasSubstr("rank 2 is missing"));
-  EXPECT_THAT(run.err, HasSubstr("Please check the dump task is consistent."));
+  EXPECT_THAT(run.err, HasSubstr("Please check the dump task is consistent. (" + path("target")));
   EXPECT_NE(only_file(dumps.folder() / "out" / "step0", "compare_result_rank0_"), fs::path());
   const Finished none =
       run_tool("dump_compare", {"-tp", path("target/step1"), "-gp", path("golden/step1"), "-o", out}, dumps.folder());

@@ -7,6 +7,7 @@
 
 #include "tests/support/sanitized.h"
 #include "tests/tools/graph_support.h"
+#include "tools/graph/stamp_claim.h"
 
 namespace msrun::testing {
 namespace {
@@ -53,6 +54,25 @@ TEST(GraphBatch, WritesAFileForEveryRankAndOneDatabase) {
   const TableRow config = table_rows(database, "tb_config").at(0);
   EXPECT_EQ(config.at("rank_list"), "[0, 1]");
   EXPECT_EQ(config.at("step_list"), "[0, 1]");
+}
+
+TEST(GraphBatch, OneRunAloneHasAStamp) {
+  const TemporaryDirectory scratch;
+  const Folder folder(scratch.path().string());
+  const std::string stamp = "20260101000000";
+  graph::StampClaim first;
+  EXPECT_TRUE(first.take(folder, "build", stamp));
+  {
+    graph::StampClaim second;
+    EXPECT_FALSE(second.take(folder, "build", stamp));
+    EXPECT_TRUE(second.take(folder, "compare", stamp)) << "whose files have other names";
+    EXPECT_TRUE(second.take(folder, "build", "20260101000001"));
+  }
+  EXPECT_EQ(scratch.names().size(), 1U);
+  EXPECT_TRUE(first.take(folder, "build", "20260101000002"));
+  // What a killed process has left is nobody's.
+  scratch.write(".build_" + stamp + ".msrun.claim", "");
+  EXPECT_TRUE(first.take(folder, "build", stamp));
 }
 
 TEST(GraphBatch, DoesNotDependOnThreads) {

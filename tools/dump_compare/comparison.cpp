@@ -27,7 +27,10 @@ void check_recording(const Recording& side, const char* name) {
 Mode mode_of(const Pair& pair) {
   const Recording& target = pair.target;
   const Recording& golden = pair.golden;
-  if (target.task != golden.task) throw UserError("Please check the dump task is consistent.");
+  if (target.task != golden.task) {
+    throw UserError("Please check the dump task is consistent. (" + target.path + ": '" + target.task + "', " +
+                    golden.path + ": '" + golden.task + "')");
+  }
   if (target.task == "tensor" || (target.debug && target.task.empty())) return Mode::tensor;
   if (target.task == "structure") return Mode::statistics;
   if (target.task != "statistics") throw UserError("Compare applies only to task is tensor or statistics");

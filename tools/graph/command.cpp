@@ -1,5 +1,7 @@
 #include "tools/graph/command.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -9,6 +11,7 @@
 
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
+#include "kernels/base/write_all.h"
 #include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/comparison_file.h"
@@ -19,6 +22,7 @@
 #include "tools/graph/page_model.h"
 #include "tools/graph/rank_graph.h"
 #include "tools/graph/side_reader.h"
+#include "tools/graph/stamp_claim.h"
 #include "tools/graph/tasks.h"
 #include "tools/graph/vis_file.h"
 
@@ -31,6 +35,45 @@ struct Rank {
   std::optional<RankGraph> graph;
   std::string problem;
   std::vector<std::string> warnings;
+};
+
+// A file that replaces none. Whoever reads it refuses one that others may write. Errors are WriteError.
+class NewVisFile {
+ public:
+  NewVisFile(const Folder& folder, const std::string& name)
+      : path_(folder.path_of(name)), name_(name), file_(folder, name) {
+    struct stat status {};
+    require(file_.is_open(), "created");
+    require(fstat(file_.descriptor(), &status) == 0 &&
+                fchmod(file_.descriptor(), status.st_mode & 0777 & ~(S_IWGRP | S_IWOTH)) == 0,
+            "protected from writes of others");
+  }
+
+  void write(std::string_view text) {
+    constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+    buffer_ += text;
+    if (buffer_.size() >= buffer_bytes) flush();
+  }
+
+  void publish() {
+    flush();
+    require(file_.publish_as_new(name_), "created");
+  }
+
+ private:
+  void flush() {
+    require(write_all(file_.descriptor(), buffer_), "written");
+    buffer_.clear();
+  }
+
+  void require(bool good, const char* action) const {
+    if (!good) throw_errno_as_write_error("The file " + path_ + " cannot be " + action + ": ");
+  }
+
+  std::string path_;
+  std::string name_;
+  PendingFile file_;
+  std::string buffer_;
 };
 
 class Run {
@@ -98,16 +141,20 @@ class Run {
 
   std::string kind() const { return options_.bench_path.empty() ? "build" : "compare"; }
 
-  // The stamp of this second, or of the next one in which no run has begun whose files are in the folder.
-  std::string free_stamp() const {
+  // The stamp of this second, or of the next one in which no run has begun whose files are in the folder. Two runs that
+  // look at once must not take the same: who has made the file that claims a stamp has it.
+  std::string free_stamp() {
     for (std::time_t when = std::time(nullptr);; ++when) {
-      const std::string stamp = timestamp(when);
-      const auto has_stamp = [&](const std::filesystem::directory_entry& entry) {
-        const std::string name = entry.path().filename();
-        return name.starts_with(kind() + "_") && name.find(stamp) != std::string::npos;
-      };
-      if (std::ranges::none_of(entries_of(options_.output_path), has_stamp)) return stamp;
+      std::string stamp = timestamp(when);
+      if (claim_.take(*folder_, kind(), stamp) && !is_taken(stamp)) return stamp;
     }
+  }
+
+  bool is_taken(const std::string& stamp) const {
+    return std::ranges::any_of(entries_of(options_.output_path), [&](const std::filesystem::directory_entry& entry) {
+      const std::string name = entry.path().filename();
+      return name.starts_with(kind() + "_") && name.find(stamp) != std::string::npos;
+    });
   }
 
   std::string file_name(const RankFolders& folders, const char* suffix) const {
@@ -234,10 +281,9 @@ class Run {
       }
       if (!options_.vis) continue;
       tasks.emplace_back([&rank, &file_options, this] {
-        AtomicFile file(*folder_, file_name(rank.folders, ".vis"));
-        file.only_owner_writes();
+        NewVisFile file(*folder_, file_name(rank.folders, ".vis"));
         write_vis(*rank.graph, file_options, [&](std::string_view text) { file.write(text); });
-        file.commit();
+        file.publish();
       });
     }
     for_each_task(tasks.size(), options_.threads, [&](std::size_t i) { tasks[i](); });
@@ -317,6 +363,7 @@ class Run {
   std::ostream& out_;
   const Warn& warn_;
   std::optional<Folder> folder_;
+  StampClaim claim_;
   std::optional<DbFile> db_;
   std::string stamp_;
   std::string first_problem_;

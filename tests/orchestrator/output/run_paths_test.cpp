@@ -156,6 +156,25 @@ TEST(RunFilesTest, MaySayOfWhichPartTheyAre) {
   }
 }
 
+TEST(RunFilesTest, ACsvOfOneDeviceLeadsToTheRunOfAll) {
+  const TemporaryDirectory folder;
+  const std::string name = "accuracy_checking_result_20260102030405.csv";
+  for (const char* device : {"device0", "device12", "devices"}) {
+    std::filesystem::create_directory(folder.file(device));
+    folder.write(std::string(device) + "/" + name, "");
+    folder.write(std::string(device) + "/accuracy_checking_details_20260102030405.csv", "");
+  }
+  const std::string journal = folder.write("accuracy_checking_20260102030405.journal", "");
+  for (const char* device : {"device0/", "device12/"}) {
+    EXPECT_EQ(resumed_run_files(folder.file(device + name)).journal, journal);
+    EXPECT_EQ(resumed_run_files(folder.file(device + name)).result, folder.file(name));
+  }
+  EXPECT_EQ(resumed_run_files(folder.file("devices/" + name)).result, folder.file("devices/" + name));
+  folder.write("device0/accuracy_checking_20260102030405.journal", "");
+  EXPECT_EQ(resumed_run_files(folder.file("device0/" + name)).result, folder.file("device0/" + name))
+      << "a run of its own";
+}
+
 TEST(RunFilesTest, ResumeDerivesTheOtherFiles) {
   const TemporaryDirectory folder;
   const std::string result = folder.write("accuracy_checking_result_20260102030405.csv", "");
