@@ -30,13 +30,6 @@ class NoDeviceMemory : public NoTensorMemory {
   std::runtime_error text_;
 };
 
-template <class Lock>
-void wait_for(Lock& lock) {
-  if (lock.try_lock()) return;
-  const WaitForOthers wait;
-  lock.lock();
-}
-
 const char* said(ReplyStatus status) {
   if (status == ReplyStatus::unsupported) return "does not have this call";
   return status == ReplyStatus::arguments ? "does not take these arguments" : "could not run the call";
@@ -82,6 +75,15 @@ DeviceResult result_of(Reply reply, const DeviceCall& call, const std::string& b
     result.backward_problem = "The device returned no gradients.";
   }
   return std::move(result);
+}
+
+template <class Lock>
+void CallTurns::wait_for(Lock& lock) {
+  std::unique_lock turn(turn_, std::try_to_lock);
+  if (turn && lock.try_lock()) return;
+  const WaitForOthers wait;
+  if (!turn) turn.lock();
+  lock.lock();
 }
 
 Reply CallTurns::run(const std::function<Reply()>& ask, const std::function<void()>& give_back) {

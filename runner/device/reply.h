@@ -42,13 +42,17 @@ Tensor tensor_of(DType dtype, const Dims& sizes, std::span<const std::byte> elem
 DeviceResult result_of(Reply reply, const DeviceCall& call, const std::string& backend);
 
 // Lets the calls of several threads run side by side, and one for which the device had no memory once more, when no
-// other does.
+// other does. Calls that come later wait behind that one: however many there are, it gets its turn.
 class CallTurns {
  public:
   // give_back: has the device return what it keeps for later calls.
   Reply run(const std::function<Reply()>& ask, const std::function<void()>& give_back);
 
  private:
+  template <class Lock>
+  void wait_for(Lock& lock);
+
+  std::mutex turn_;          // held while waiting for alone_, which prefers its readers
   std::shared_mutex alone_;  // held by whoever runs a call with all of the device's memory
 };
 

@@ -2,8 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <functional>
+#include <latch>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "kernels/base/error.h"
 #include "kernels/tensor/memory.h"
@@ -189,26 +198,74 @@ TEST(DeviceReply, AsksASecondTimeAfterMemoryWasGivenBack) {
   EXPECT_EQ(steps, "aga");
 }
 
-// What a call waits for is no time of its own, and it is its own time while it is asked.
+// A call that is asked, answers what it is told to, and says what it does.
+class AskedCall {
+ public:
+  using Steps = std::function<void(const std::string&)>;
+  // Each time it is asked it waits for release, if there is one.
+  AskedCall(CallTurns& turns, std::string name, Steps steps, std::vector<ReplyStatus> answers,
+            std::latch* release = nullptr)
+      : thread_([=, &turns, answers = std::move(answers)] {
+          std::size_t times = 0;
+          const WaitTerms terms{{}, {}, [&](bool waits) { steps(name + (waits ? " waits" : " goes on")); }};
+          wait_terms() = &terms;
+          const auto ask = [&] {
+            steps(name + " is asked");
+            if (release != nullptr) release->wait();
+            Reply reply;
+            reply.status = answers[std::min(times++, answers.size() - 1)];
+            return reply;
+          };
+          turns.run(ask, [] {});
+          wait_terms() = nullptr;
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+// What happened, in order, of several threads.
+class Happenings {
+ public:
+  void add(const std::string& what) {
+    const std::lock_guard guard(mutex_);
+    all_.push_back(what);
+    changed_.notify_all();
+  }
+  // False if it does not happen within ten seconds.
+  bool wait_for(const std::string& what) {
+    std::unique_lock guard(mutex_);
+    return changed_.wait_for(guard, std::chrono::seconds(10), [&] { return std::ranges::count(all_, what) > 0; });
+  }
+  std::vector<std::string> all() {
+    const std::lock_guard guard(mutex_);
+    return all_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> all_;
+};
+
+// What a call waits for is no time of its own, and it is its own time while it is asked. A call that needs the memory
+// of all others waits for those that came before it, and those that come later wait for it.
 TEST(DeviceReply, WaitsForOtherCallsOutsideOfItsTime) {
   CallTurns turns;
-  bool waits = false;
-  std::string changes;
-  const WaitTerms terms{{}, {}, [&](bool now) {
-                          waits = now;
-                          changes += now ? "w" : "r";
-                        }};
-  wait_terms() = &terms;
-  const auto ask = [&] {
-    EXPECT_FALSE(waits);
-    changes += "a";
-    Reply reply;
-    reply.status = ReplyStatus::out_of_memory;
-    return reply;
-  };
-  turns.run(ask, [] {});
-  wait_terms() = nullptr;
-  EXPECT_EQ(changes, "wrawra");
+  Happenings happenings;
+  std::latch release(1);
+  const auto add = [&](const std::string& what) { happenings.add(what); };
+  {
+    const AskedCall first(turns, "first", add, {ReplyStatus::done}, &release);
+    ASSERT_TRUE(happenings.wait_for("first is asked"));
+    const AskedCall large(turns, "large", add, {ReplyStatus::out_of_memory, ReplyStatus::done});
+    EXPECT_TRUE(happenings.wait_for("large waits"));
+    const AskedCall later(turns, "later", add, {ReplyStatus::done});
+    EXPECT_TRUE(happenings.wait_for("later waits"));
+    release.count_down();
+  }
+  EXPECT_THAT(happenings.all(), ElementsAre("first is asked", "large is asked", "large waits", "later waits",
+                                            "large goes on", "large is asked", "later goes on", "later is asked"));
 }
 
 }  // namespace
