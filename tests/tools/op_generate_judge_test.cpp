@@ -69,8 +69,9 @@ TEST_F(OpGenerateJudge, LetsNoStandardPassWhatIsNotFinite) {
   expect_judged("Absolute Threshold");
   generate("Torch.matmul.0.forward", x + ", " + x);
   expect_judged("ULP");
-  const std::string half = tensor("bfloat16", "[64, 64]", "2", "-2");
-  generate("Torch.matmul.0.forward", half + ", " + half);
+  // Of one term: on some processors torch rounds every partial sum of a product to bfloat16.
+  generate("Torch.matmul.0.forward",
+           tensor("bfloat16", "[64, 1]", "2", "-2") + ", " + tensor("bfloat16", "[1, 64]", "2", "-2"));
   expect_judged("ULP of bfloat16");
   generate("Functional.relu.0.forward", x);
   expect_judged("Binary Equality");
