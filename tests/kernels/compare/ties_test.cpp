@@ -44,6 +44,18 @@ TEST_F(Ties, WithTheInputAnIndexMustSelectTheValue) {
   EXPECT_EQ(sort({1, 2, -1}, false).status, Status::error);
 }
 
+// Counted from the beginning of its row it is an element of the one before, and of the right value.
+TEST_F(Ties, ANegativeIndexIsOutOfRange) {
+  const Value input = tensor(DType::float32, {2, 2}, {1, 5, 5, 3});
+  const auto status = [&](const std::vector<double>& indices) {
+    const Value bench = List{vector(DType::float64, {5, 5}), vector(DType::int64, {1, 0})};
+    const Value device = List{vector(DType::float32, {5, 5}), vector(DType::int64, indices)};
+    return compare_call("Torch.max.0", bench, device, {}, &input).status;
+  };
+  EXPECT_EQ(status({1, 0}), Status::pass);
+  EXPECT_EQ(status({1, -1}), Status::error);
+}
+
 // Of a square input the values tell along which axis indices select: here along the first.
 TEST_F(Ties, TheAxisOfIndicesAloneFollowsFromTheInput) {
   const auto status = [](const char* api, const std::vector<double>& input, const Tensor& bench, const Tensor& device) {
