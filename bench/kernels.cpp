@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <functional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -60,19 +61,42 @@ Value on_tape(const Value& tree, Tape& tape, bool differentiate) {
 
 Var first_output(const Value& result) {
   const List* list = result.get<List>();
-  return list == nullptr ? *result.get<Var>() : *list->front().get<Var>();
+  const Var* first = list == nullptr ? result.get<Var>() : list->front().get<Var>();
+  if (first == nullptr) throw std::runtime_error("the first result is no tensor");
+  return *first;
+}
+
+const Operator& operator_of(const Case& c) {
+  const Operator* op = find_operator(c.type, c.api);
+  if (op == nullptr) throw std::runtime_error(c.type + "." + c.api + " is not in the table");
+  return *op;
+}
+
+std::string full_name(const Case& c) { return c.family + " " + c.label; }
+
+// The number of elements of the first result.
+std::int64_t run_forward(const Case& c, const Operator& op, const List& args) {
+  Tape tape;
+  const Value result = op.call(*on_tape(args, tape, false).get<List>(), c.kwargs, tape);
+  return first_output(result).tensor().numel();
+}
+
+// For those who count instructions: the forward of a case so many times, and of how many parts its work consists.
+void run_unmeasured(const Case& c, int forwards) {
+  const Operator& op = operator_of(c);
+  const List args = c.args();
+  std::int64_t elements = args.front().get<Tensor>()->numel();
+  for (int i = 0; i < forwards; ++i) elements = std::max(elements, run_forward(c, op, args));
+  const bool is_product = c.yardstick != Yardstick::copy;
+  std::printf("%.0f\t%s\n", is_product ? c.work / 2 : static_cast<double>(elements),
+              is_product ? "multiply-add" : "element");
 }
 
 Times measure(const Case& c, double min_seconds) {
-  const Operator* op = find_operator(c.type, c.api);
-  if (op == nullptr) throw std::runtime_error(c.type + "." + c.api + " is not in the table");
+  const Operator* op = &operator_of(c);
   const List args = c.args();
   Times times;
-  times.forward = fastest(min_seconds, [&] {
-    Tape tape;
-    const Value result = op->call(*on_tape(args, tape, false).get<List>(), c.kwargs, tape);
-    sink = static_cast<double>(first_output(result).tensor().numel());
-  });
+  times.forward = fastest(min_seconds, [&] { sink = static_cast<double>(run_forward(c, *op, args)); });
   if (!c.backward) return times;
   Tensor gradient;
   double best = 1e30;
@@ -252,12 +276,26 @@ int run(int argc, char** argv) {
       "Options");
   std::string only;
   double min_seconds = 0.2;
-  options.add_options()("only", po::value(&only), "families or cases whose name contains this")(
-      "seconds", po::value(&min_seconds)->default_value(min_seconds, "0.2"), "time for each measurement");
+  int forwards = 0;
+  bool list = false;
+  options.add_options()("only", po::value(&only), "cases whose family and name contain this")(
+      "seconds", po::value(&min_seconds)->default_value(min_seconds, "0.2"), "time for each measurement")(
+      "forwards", po::value(&forwards), "evaluate each forward so many times and measure nothing")(
+      "list", po::bool_switch(&list), "print the names of the cases");
   if (!bench::parse_options(argc, argv, options)) return 0;
   // As the runner does: pages of freed tensors are used again.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  std::vector<Case> cases = all_cases();
+  std::erase_if(cases, [&only](const Case& c) { return full_name(c).find(only) == std::string::npos; });
+  if (list) {
+    for (const Case& c : cases) std::printf("%s\n", full_name(c).c_str());
+    return 0;
+  }
+  if (forwards > 0) {
+    for (const Case& c : cases) run_unmeasured(c, forwards);
+    return 0;
+  }
   const double float32_peak = multiply_add_peak<float>();
   const double float64_peak = multiply_add_peak<double>();
   const double copy = copy_bandwidth();
@@ -265,8 +303,7 @@ int run(int argc, char** argv) {
               float32_peak / 1e9, float64_peak / 1e9, copy / 1e9);
   std::printf("%-14s %-42s %10s %12s %9s %10s\n", "family", "case", "forward ms", "of peak/copy", "backward",
               "x forward");
-  for (const Case& c : all_cases()) {
-    if (c.family.find(only) == std::string::npos && c.label.find(only) == std::string::npos) continue;
+  for (const Case& c : cases) {
     const Times times = measure(c, min_seconds);
     const double yardstick = c.yardstick == Yardstick::float32_peak   ? float32_peak
                              : c.yardstick == Yardstick::float64_peak ? float64_peak

@@ -17,4 +17,14 @@ bool has_torch() {
   return found;
 }
 
+bool torch_rounds_partial_sums() {
+  static const bool rounds =
+      std::system((torch_python() + " -c 'import torch, sys; torch.manual_seed(0); x = torch.rand(64, 64).bfloat16(); "
+                                    "exact = x.float() @ x.float(); "
+                                    "sys.exit(bool(((x @ x).float() - exact).abs().max() < exact.abs().max() / 64))' "
+                                    ">/dev/null 2>&1")
+                      .c_str()) == 0;
+  return rounds;
+}
+
 }  // namespace msrun::testing

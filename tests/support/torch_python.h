@@ -11,4 +11,8 @@ std::string torch_python();
 // Whether it has torch. Tests that need it are skipped without.
 bool has_torch();
 
+// Whether torch rounds every partial sum of a product of bfloat16 on this processor, as it does on those that have no
+// instructions for that.
+bool torch_rounds_partial_sums();
+
 }  // namespace msrun::testing
