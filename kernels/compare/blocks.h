@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -83,5 +84,22 @@ class Reader {
   Dims strides_;
   Dims position_;
 };
+
+// Calls visit(x, y, first, count) for the elements of two tensors of one shape, block by block in row-major order, as
+// double. What it makes of its block it may write there.
+template <class Visit>
+void for_each_block(const Tensor& left, const Tensor& right, const Visit& visit) {
+  constexpr std::int64_t block = block_size<double>;
+  Reader of_left(left);
+  Reader of_right(right);
+  std::array<double, block> x;
+  std::array<double, block> y;
+  for (std::int64_t done = 0; done < left.numel(); done += block) {
+    const std::int64_t count = std::min(block, left.numel() - done);
+    of_left.read(x.data(), count);
+    of_right.read(y.data(), count);
+    visit(x.data(), y.data(), done, count);
+  }
+}
 
 }  // namespace msrun

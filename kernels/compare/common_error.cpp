@@ -52,27 +52,19 @@ struct Sums {
 };
 
 // Numbers of another dtype as a dtype holds them.
-void round_to(DType dtype, std::array<double, block>& values, std::int64_t count) {
+void round_to(DType dtype, double* values, std::int64_t count) {
   alignas(64) std::array<std::byte, block * sizeof(double)> bytes;
-  store_run<double>(dtype, values.data(), count, bytes.data());
-  load_run<double>(dtype, bytes.data(), 1, count, values.data());
+  store_run<double>(dtype, values, count, bytes.data());
+  load_run<double>(dtype, bytes.data(), 1, count, values);
 }
 
 // Calls visit(place, exact, actual) for all elements in row-major order.
 template <class Visit>
 void for_each_pair(const Tensor& bench, const Tensor& device, const Visit& visit) {
-  Reader of_bench(bench);
-  Reader of_device(device);
-  std::array<double, block> exact;
-  std::array<double, block> actual;
-  for (std::int64_t done = 0; done < device.numel(); done += block) {
-    const std::int64_t count = std::min(block, device.numel() - done);
-    of_bench.read(exact.data(), count);
-    of_device.read(actual.data(), count);
+  for_each_block(bench, device, [&](double* exact, const double* actual, std::int64_t first, std::int64_t count) {
     round_to(device.dtype(), exact, count);
-    for (std::int64_t i = 0; i < count; ++i)
-      visit(done + i, exact[static_cast<std::size_t>(i)], actual[static_cast<std::size_t>(i)]);
-  }
+    for (std::int64_t i = 0; i < count; ++i) visit(first + i, exact[i], actual[i]);
+  });
 }
 
 // The deviation of the mean of so many independent factors, of the scatter of those of all groups.
@@ -128,7 +120,7 @@ bool may_have_common_error(const Tensor& bench, const Tensor& device, double all
     const std::int64_t size = std::min(block, count - done);
     load(bench, done, size, exact.data());
     load(device, done, size, actual.data());
-    round_to(device.dtype(), exact, size);
+    round_to(device.dtype(), exact.data(), size);
     for (std::size_t i = 0; i < static_cast<std::size_t>(size); ++i) few.add(exact[i], actual[i]);
   }
   return std::abs(few.factor()) > allowed / 2;

@@ -17,21 +17,6 @@ constexpr std::int64_t block = block_size<double>;
 
 using Block = std::array<double, block>;
 
-// Calls visit(x, y, first, count) for the elements of two tensors of one shape, block by block in row-major order.
-template <class Visit>
-void for_each_block(const Tensor& left, const Tensor& right, const Visit& visit) {
-  Reader of_left(left);
-  Reader of_right(right);
-  Block x;
-  Block y;
-  for (std::int64_t done = 0; done < left.numel(); done += block) {
-    const std::int64_t count = std::min(block, left.numel() - done);
-    of_left.read(x.data(), count);
-    of_right.read(y.data(), count);
-    visit(x.data(), y.data(), done, count);
-  }
-}
-
 // The square root of a negative number stands for it with a minus sign.
 double signed_root(double square) { return std::copysign(std::sqrt(std::abs(square)), square); }
 double signed_square(double root) { return root * std::abs(root); }

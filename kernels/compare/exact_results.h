@@ -1,15 +1,11 @@
-// Results in which nothing is rounded: integers and truth values, and copies.
+// What copies must keep, in which nothing is rounded.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/compare/trust.h"
+#include "kernels/tensor/tensor.h"
 
 namespace msrun {
-
-// Why agreement of integers or truth values proves little: all are equal. Fewer than eight are often so for good
-// reasons, a single one always is.
-Mistrust mistrust_of_exact(const Tensor& bench);
 
 // How many elements are 0.0 where the benchmark, of the same shape, is -0.0. Both are floating. The two are equal, and
 // what computes may give either; what only copies may not make one of the other, because 1 / x and atan2 tell them

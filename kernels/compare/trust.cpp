@@ -8,7 +8,6 @@
 #include <span>
 
 #include "kernels/compare/blocks.h"
-#include "kernels/compare/exact_results.h"
 #include "kernels/compare/message_lines.h"
 #include "kernels/compare/rounding.h"
 #include "kernels/tensor/convert.h"

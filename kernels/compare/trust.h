@@ -56,4 +56,8 @@ struct Trust {
 // judged it. Looks at few elements, evenly spread, and at all of them only as long as they are equal.
 Trust trust_in(const Tensor& bench, DType dtype, const SumModel& model);
 
+// Why agreement of integers or truth values proves little: all are equal. Fewer than eight are often so for good
+// reasons, a single one always is.
+Mistrust mistrust_of_exact(const Tensor& bench);
+
 }  // namespace msrun

@@ -1,21 +1,16 @@
 // Fused operators that select and arrange elements (api_inventory.md 5).
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
-#include "kernels/numeric/axis_extrema.h"
-#include "kernels/numeric/reduction_view.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/indexed_extremum.h"
 
 namespace msrun {
 namespace {
 
 // The indices are those of an int32 kernel.
 Value extremum_along(Extremum which, const Bound& args) {
-  const Var x = args.var("self");
-  const std::int64_t axis = args.integer("dim");
-  const Tensor indices = extremum_index(which, x.tensor(), axis, true);
-  const Dims shape = reduced_shape(x.shape(), {axis}, args.flag("keepdim"));
-  const Var values = reshape(gather(x, axis, indices), shape);
-  return List{values, args.tape().constant(indices.reshape(shape).to(DType::int32))};
+  const auto [values, indices] = indexed_extremum(which, args.var("self"), args.integer("dim"), args.flag("keepdim"));
+  return List{values, args.tape().constant(indices.to(DType::int32))};
 }
 
 OP("npu_max(Tensor self, int dim, bool keepdim=False)",

@@ -9,8 +9,16 @@
 #include "kernels/numeric/reduction_view.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/indexed_extremum.h"
 
 namespace msrun {
+
+IndexedExtremum indexed_extremum(Extremum which, const Var& x, std::int64_t axis, bool keepdim) {
+  const Tensor indices = extremum_index(which, x.tensor(), axis, true);
+  const Dims shape = reduced_shape(x.shape(), {axis}, keepdim);
+  return {reshape(gather(x, axis, indices), shape), indices.reshape(shape)};
+}
+
 namespace {
 
 // Ties share the gradient.
@@ -37,13 +45,9 @@ Value both_extrema(const Bound& args) {
   return List{along(Extremum::minimum), along(Extremum::maximum)};
 }
 
-// The gradient goes to the index.
-Value indexed_extremum(Extremum which, const Bound& args) {
-  const Var x = args.var("input");
-  const std::int64_t axis = args.integer("dim");
-  const Tensor indices = extremum_index(which, x.tensor(), axis, true);
-  const Dims shape = reduced_shape(x.shape(), {axis}, args.flag("keepdim"));
-  return List{reshape(gather(x, axis, indices), shape), args.tape().constant(indices.reshape(shape))};
+Value extremum_and_index(Extremum which, const Bound& args) {
+  const auto [values, indices] = indexed_extremum(which, args.var("input"), args.integer("dim"), args.flag("keepdim"));
+  return List{values, args.tape().constant(indices)};
 }
 
 Value extremum_index_of(Extremum which, const Bound& args) {
@@ -179,7 +183,7 @@ OP("max(Tensor input)", [](const Bound& args) -> Value { return extremum_of_all(
 OP("max(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return maximum(args.var("input"), args.var("other")); });
 OP("max(Tensor input, int dim, bool keepdim=False)",
-   [](const Bound& args) -> Value { return indexed_extremum(Extremum::maximum, args); });
+   [](const Bound& args) -> Value { return extremum_and_index(Extremum::maximum, args); });
 NAMES("max", "Torch: max; Tensor: max; Aten: max; Mint: max");
 TRAITS("max", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1}, .ranks = true);
 
@@ -187,7 +191,7 @@ OP("min(Tensor input)", [](const Bound& args) -> Value { return extremum_of_all(
 OP("min(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return minimum(args.var("input"), args.var("other")); });
 OP("min(Tensor input, int dim, bool keepdim=False)",
-   [](const Bound& args) -> Value { return indexed_extremum(Extremum::minimum, args); });
+   [](const Bound& args) -> Value { return extremum_and_index(Extremum::minimum, args); });
 NAMES("min", "Torch: min; Tensor: min; Aten: min; Mint: min");
 TRAITS("min", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1}, .ranks = true);
 
