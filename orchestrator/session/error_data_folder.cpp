@@ -14,12 +14,11 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/unique_fd.h"
+#include "kernels/io/files/entries.h"
 #include "orchestrator/session/new_files.h"
 
 namespace msrun {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* set_aside_infix = "_before_";
 
@@ -41,12 +40,11 @@ std::string identity_of(int descriptor) {
 // In the order of their stamps.
 std::vector<std::string> set_aside_folders(const Folder& place, const std::string& name) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(place.path(), error), end; !error && entry != end; entry.increment(error)) {
-    std::string other = entry->path().filename().string();
+  std::error_code ignored;
+  for (const std::filesystem::directory_entry& entry : entries_of(place.path(), ignored)) {
+    std::string other = entry.path().filename().string();
     if (other.starts_with(name + set_aside_infix)) names.push_back(std::move(other));
   }
-  std::ranges::sort(names);
   return names;
 }
 

@@ -1,7 +1,5 @@
 #include "tools/graph/command.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -11,7 +9,6 @@
 
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
-#include "kernels/base/write_all.h"
 #include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/comparison_file.h"
@@ -35,45 +32,6 @@ struct Rank {
   std::optional<RankGraph> graph;
   std::string problem;
   std::vector<std::string> warnings;
-};
-
-// A file that replaces none. Whoever reads it refuses one that others may write. Errors are WriteError.
-class NewVisFile {
- public:
-  NewVisFile(const Folder& folder, const std::string& name)
-      : path_(folder.path_of(name)), name_(name), file_(folder, name) {
-    struct stat status {};
-    require(file_.is_open(), "created");
-    require(fstat(file_.descriptor(), &status) == 0 &&
-                fchmod(file_.descriptor(), status.st_mode & 0777 & ~(S_IWGRP | S_IWOTH)) == 0,
-            "protected from writes of others");
-  }
-
-  void write(std::string_view text) {
-    constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
-    buffer_ += text;
-    if (buffer_.size() >= buffer_bytes) flush();
-  }
-
-  void publish() {
-    flush();
-    require(file_.publish_as_new(name_), "created");
-  }
-
- private:
-  void flush() {
-    require(write_all(file_.descriptor(), buffer_), "written");
-    buffer_.clear();
-  }
-
-  void require(bool good, const char* action) const {
-    if (!good) throw_errno_as_write_error("The file " + path_ + " cannot be " + action + ": ");
-  }
-
-  std::string path_;
-  std::string name_;
-  PendingFile file_;
-  std::string buffer_;
 };
 
 class Run {
@@ -281,9 +239,10 @@ class Run {
       }
       if (!options_.vis) continue;
       tasks.emplace_back([&rank, &file_options, this] {
-        NewVisFile file(*folder_, file_name(rank.folders, ".vis"));
+        AtomicFile file(*folder_, file_name(rank.folders, ".vis"));
+        file.only_owner_writes();
         write_vis(*rank.graph, file_options, [&](std::string_view text) { file.write(text); });
-        file.publish();
+        file.commit_as_new();
       });
     }
     for_each_task(tasks.size(), options_.threads, [&](std::size_t i) { tasks[i](); });

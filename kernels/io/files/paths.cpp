@@ -211,6 +211,11 @@ void AtomicFile::commit() {
   if (!file_->publish()) fail("cannot be replaced");
 }
 
+void AtomicFile::commit_as_new() {
+  flush();
+  if (!file_->publish_as_new(std::string(base_name(path_)))) fail("cannot be created");
+}
+
 void AtomicFile::fail(const char* action) {
   const int code = errno;
   file_.reset();

@@ -86,6 +86,8 @@ class AtomicFile {
   void only_owner_writes();
   void write(std::string_view bytes);
   void commit();
+  // As commit(), but replaces nothing: where something has the name, that is an error.
+  void commit_as_new();
 
  private:
   void open(const Folder& folder, const std::string& name);
