@@ -13,6 +13,7 @@
 #include "kernels/ops/common/functions.h"
 #include "runner/check/layout.h"
 #include "runner/check/result_dtypes.h"
+#include "runner/check/row_lines.h"
 
 namespace msrun {
 namespace {
@@ -30,10 +31,6 @@ std::size_t tensors_in(const List& values) {
 }
 
 bool was_compared(const DetailsRow& row) { return row.status != Status::skip; }
-
-bool is_clean(const std::vector<DetailsRow>& rows) {
-  return std::ranges::none_of(rows, [](const DetailsRow& row) { return is_suspicious(row); });
-}
 
 void add_to_rows(Comparison& comparison, const std::string& sentence) {
   for (DetailsRow& row : comparison.rows) add_line(row, sentence);

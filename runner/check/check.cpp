@@ -75,11 +75,6 @@ Mistrust mistrust_in(const Comparison& forward) {
   return by_rows ? Mistrust::nothing_compared : forward.mistrust;
 }
 
-// Nothing in one direction speaks against the device.
-bool is_clean(const std::vector<DetailsRow>& rows) {
-  return std::ranges::none_of(rows, [](const DetailsRow& row) { return is_suspicious(row); });
-}
-
 bool is_clean(const ApiResult& result) { return is_clean(result.forward_rows) && is_clean(result.backward_rows); }
 
 // What a rule finds of a direction that may have no rows. Its status stays.
@@ -196,8 +191,7 @@ class Check {
       Explainer explainer(op, call, bench, benchmark, device_.arithmetic());
       compare(op, call, bench, benchmark, device, explainer);
     }
-    if (is_reordered && !result_.forward_rows.empty())
-      add_line(result_.forward_rows.front(), std::string(OrderChoice::message));
+    if (is_reordered && !result_.forward_rows.empty()) add_line(result_.forward_rows.front(), OrderChoice::message);
     add_namesake(bench);
     if (unreadable) result_.outcome = Outcome::not_checkable;
     if (lacked_memory_so_far && result_.backward == Status::skip) result_.outcome = Outcome::failed_to_run;
@@ -329,7 +323,7 @@ class Check {
   void add_namesake(const Evaluation& bench) {
     const std::string_view namesake = bench.choices.namesake;
     if (namesake.empty() || options_.compare.compat_msprobe || !recorded_.name.starts_with("Torch.")) return;
-    if (!result_.forward_rows.empty()) add_line(result_.forward_rows.front(), std::string(namesake));
+    if (!result_.forward_rows.empty()) add_line(result_.forward_rows.front(), namesake);
   }
 
   void explain(Explainer& explainer, Comparison& comparison, const SumStatistics& sums,

@@ -368,8 +368,7 @@ void mistrust_equal_elements(DetailsRow& row, const Tensor& bench) {
   if (row.trust.mistrust != Mistrust::none) return;
   row.trust.mistrust = mistrust_of_exact(bench);
   if (row.trust.mistrust == Mistrust::none) return;
-  if (!row.message.ends_with('\n')) row.message += '\n';
-  add_line(row, mistrust_sentence(row.trust.mistrust));
+  add_verdict(row, mistrust_sentence(row.trust.mistrust));
 }
 
 // Gradients of copies may be sums that begin with 0.0.

@@ -1,12 +1,19 @@
-// What is added to the Message of a row.
+// What rows say of the device, and what is added to their Messages.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "kernels/compare/details.h"
 #include "kernels/compare/message_lines.h"
 
 namespace msrun {
+
+// Nothing in one direction speaks against the device.
+inline bool is_clean(const std::vector<DetailsRow>& rows) {
+  return std::ranges::none_of(rows, [](const DetailsRow& row) { return is_suspicious(row); });
+}
 
 // Says that a row is suspicious whatever its status, and why.
 inline void accuse(DetailsRow& row, const std::string& why) {

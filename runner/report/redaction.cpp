@@ -87,17 +87,12 @@ std::string Redaction::name(std::string_view title) const {
 
 std::map<std::string, std::string> shared_rank_names(const std::vector<std::string>& ranks) {
   const auto last_part = [](const std::string& rank) { return rank.substr(rank.rfind('/') + 1); };
-  const auto is_number = [](std::string_view part) {
-    constexpr std::string_view prefix = "rank";
-    return part.size() > prefix.size() && part.starts_with(prefix) &&
-           std::all_of(part.begin() + prefix.size(), part.end(), is_digit);
-  };
   std::map<std::string, std::size_t> having;
   for (const std::string& rank : ranks) ++having[last_part(rank)];
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::string part = last_part(ranks[i]);
-    names[ranks[i]] = is_number(part) && having[part] == 1 ? part : "rank #" + std::to_string(i + 1);
+    names[ranks[i]] = is_numbered(part, "rank") && having[part] == 1 ? part : "rank #" + std::to_string(i + 1);
   }
   return names;
 }

@@ -1,6 +1,5 @@
 #include "runner/results/run_of_rank.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -63,11 +62,7 @@ std::optional<RunFiles> run_of_device_csv(const std::string& path) {
   std::error_code error;
   fs::path folder = fs::absolute(beside->directory, error).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
-  constexpr std::string_view prefix = "device";
-  const std::string name = folder.filename().string();
-  const bool is_of_device = name.size() > prefix.size() && name.starts_with(prefix) &&
-                            std::all_of(name.begin() + prefix.size(), name.end(), is_digit);
-  if (error || !is_of_device) return std::nullopt;
+  if (error || !is_numbered(folder.filename().string(), "device")) return std::nullopt;
   const fs::path above = (fs::path(beside->directory) / "..").lexically_normal();
   RunFiles files = run_files(above.has_filename() ? above.string() : above.parent_path().string(), beside->stamp);
   if (!path_exists(files.journal)) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "kernels/base/digits.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/dump/tensor_folder.h"
@@ -31,11 +32,6 @@ Contents contents_of(const std::string& folder) {
     (entry.is_directory(ignored) ? contents.folders : contents.others).push_back(entry.path().filename().string());
   }
   return contents;
-}
-
-bool is_numbered(std::string_view name, std::string_view prefix) {
-  return name.starts_with(prefix) && name.size() > prefix.size() &&
-         name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
 }
 
 // The number of "rank7"; that of "rank" alone is 0. Nothing for other names, "rank07" among them.
