@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/reduction_view.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/tensor/elementwise_map.h"
+#include "kernels/tensor/vector_bytes.h"
 
 namespace msrun {
 namespace {
@@ -26,27 +26,19 @@ T better(T best, T value) {
 template <Extremum which, class T>
 T best_of(const T* values, std::int64_t count) {
   // The compiler does not make a vector loop of comparisons that NaN must win.
-  using Vector __attribute__((vector_size(64))) = T;
-  constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
+  using Group = LaneGroup<T>;
   T best = values[0];
   std::int64_t i = 0;
-  if (count >= 2 * lanes) {
-    Vector first = Vector{} + best;
-    Vector second = first;
-    const auto improve = [](Vector& held, const T* from) {
-      Vector value;
-      std::memcpy(&value, from, sizeof(value));
-      const auto wins = which == Extremum::maximum ? value > held : value < held;
-      held = (wins | (value != value)) ? value : held;
-    };
-    for (; i + 2 * lanes <= count; i += 2 * lanes) {
-      improve(first, values + i);
-      improve(second, values + i + lanes);
+  if (count >= Group::width) {
+    Group group(best);
+    for (; i + Group::width <= count; i += Group::width) {
+      group.combine(values + i, [](auto& held, const auto& value) {
+        const auto wins = which == Extremum::maximum ? value > held : value < held;
+        const auto is_nan = value != value;  // NOLINT(misc-redundant-expression): lane by lane
+        held = (wins | is_nan) ? value : held;
+      });
     }
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      best = better<which>(best, static_cast<T>(first[lane]));
-      best = better<which>(best, static_cast<T>(second[lane]));
-    }
+    for (const T of_lane : group.lanes()) best = better<which>(best, of_lane);
   }
   for (; i < count; ++i) best = better<which>(best, values[i]);
   return best;

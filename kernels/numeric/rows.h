@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -21,6 +20,7 @@
 #include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/convert.h"
 #include "kernels/tensor/tensor.h"
+#include "kernels/tensor/vector_bytes.h"
 
 namespace msrun {
 
@@ -101,24 +101,15 @@ T row_sum(std::int64_t count, const Summation& summation, const F& f) {
 template <class T>
 T row_max(const T* x, std::int64_t count) {
   // The compiler does not make a vector loop of comparisons that NaN must not win.
-  using Vector __attribute__((vector_size(64))) = T;
-  constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
-  constexpr T lowest = -std::numeric_limits<T>::infinity();
-  T result = lowest;
+  using Group = LaneGroup<T>;
+  T result = -std::numeric_limits<T>::infinity();
   std::int64_t i = 0;
-  if (count >= 2 * lanes) {
-    Vector first = Vector{} + lowest;
-    Vector second = first;
-    for (; i + 2 * lanes <= count; i += 2 * lanes) {
-      Vector a;
-      Vector b;
-      std::memcpy(&a, x + i, sizeof(a));
-      std::memcpy(&b, x + i + lanes, sizeof(b));
-      first = a > first ? a : first;
-      second = b > second ? b : second;
+  if (count >= Group::width) {
+    Group group(result);
+    for (; i + Group::width <= count; i += Group::width) {
+      group.combine(x + i, [](auto& held, const auto& value) { held = value > held ? value : held; });
     }
-    first = second > first ? second : first;
-    for (std::int64_t lane = 0; lane < lanes; ++lane) result = first[lane] > result ? first[lane] : result;
+    for (const T of_lane : group.lanes()) result = of_lane > result ? of_lane : result;
   }
   for (; i < count; ++i) result = x[i] > result ? x[i] : result;
   return result;
