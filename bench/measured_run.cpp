@@ -13,8 +13,6 @@
 #include <stdexcept>
 #include <string_view>
 
-extern char** environ;
-
 namespace msrun::bench {
 namespace {
 

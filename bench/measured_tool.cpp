@@ -11,8 +11,6 @@
 #include <filesystem>
 #include <stdexcept>
 
-extern char** environ;
-
 namespace msrun::bench {
 namespace {
 

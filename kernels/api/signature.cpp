@@ -260,9 +260,9 @@ std::optional<std::vector<Value>> Signature::bind_numbers(List args, Dict kwargs
   for (std::size_t i = 0; i < args.size() && i < parameters_.size() && !parameters_[i].rest; ++i) {
     if (takes_number(parameters_[i])) args[i] = as_number(args[i]);
   }
-  for (auto& [key, value] : kwargs) {
-    const auto parameter = std::ranges::find(parameters_, key, &Parameter::name);
-    if (parameter != parameters_.end() && takes_number(*parameter)) value = as_number(value);
+  for (Dict::value_type& argument : kwargs) {
+    const auto parameter = std::ranges::find(parameters_, argument.first, &Parameter::name);
+    if (parameter != parameters_.end() && takes_number(*parameter)) argument.second = as_number(argument.second);
   }
   return bind(args, kwargs, problem);
 }

@@ -21,7 +21,7 @@ inline constexpr std::int64_t lanes = 16;
 
 template <class T, std::size_t bytes = vector_bytes>
 struct VectorType {
-  typedef T type __attribute__((vector_size(bytes)));
+  using type __attribute__((vector_size(bytes))) = T;
 };
 
 // The integer of the same size: masks are 0 or -1 in each lane.

@@ -18,7 +18,6 @@
 namespace msrun {
 namespace {
 
-using rounding::binade;
 using rounding::coarser;
 using rounding::sampled;
 using rounding::sum_factor;

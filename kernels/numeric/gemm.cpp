@@ -263,7 +263,7 @@ void multiply_by_dot_products(const Operand<T>& few, const Operand<T>& many, T* 
   // Long enough for the registers, short enough for the columns of a tile to stay near.
   constexpr std::int64_t longest = 2048;
   // All rows meet a tile's columns before the next ones are fetched.
-  constexpr std::int64_t piece_columns = 16 * dot_columns;
+  constexpr std::int64_t piece_columns = std::int64_t{16} * dot_columns;
   const auto run = [&](std::int64_t piece) {
     const std::int64_t end = std::min(many.columns, (piece + 1) * piece_columns);
     for (std::int64_t first = piece * piece_columns; first < end; first += dot_columns) {

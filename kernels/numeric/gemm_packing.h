@@ -100,10 +100,11 @@ template <class T, int distance = 1>
   constexpr int count = static_cast<int>(lanes<T>);
   if constexpr (distance < count) {
     constexpr auto all = std::make_integer_sequence<int, count>();
-    for (int i = 0; i < count; ++i) {
-      if ((i & distance) != 0) continue;
-      Vector<T>& a = square[static_cast<std::size_t>(i)];
-      Vector<T>& b = square[static_cast<std::size_t>(i + distance)];
+    constexpr std::size_t apart = distance;
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((i & apart) != 0) continue;
+      Vector<T>& a = square[i];
+      Vector<T>& b = square[i + apart];
       const Vector<T> before = a;
       a = interleaved<distance, false, T>(before, b, all);
       b = interleaved<distance, true, T>(before, b, all);

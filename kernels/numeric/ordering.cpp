@@ -20,13 +20,13 @@ namespace {
 struct Item {
   std::uint64_t key;
   std::uint64_t index;
-  auto operator<=>(const Item&) const = default;
+  auto operator<=>(const Item&) const = default;  // NOLINT(modernize-use-nullptr): it sees a 0 in what is generated
 };
 
 // Key and index in one word, for dtypes of up to 32 bits and rows of less than 2^32 elements.
 struct PackedItem {
   std::uint64_t word;
-  auto operator<=>(const PackedItem&) const = default;
+  auto operator<=>(const PackedItem&) const = default;  // NOLINT(modernize-use-nullptr): likewise
 };
 
 std::uint64_t key_of(Item item) { return item.key; }

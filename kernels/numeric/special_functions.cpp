@@ -30,7 +30,10 @@ using Quiet = policies::policy<
 double positive_zeta(double s, double q) {
   double sum = 0;
   const double enough = 12 + std::min(s, 200.0);
-  for (; q < enough; q += 1) sum += std::pow(q, -s);
+  while (q < enough) {
+    sum += std::pow(q, -s);
+    q += 1;
+  }
   // Bernoulli numbers B(2k) / (2k)!.
   constexpr double coefficients[] = {
       1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600};

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
-#include <stdexcept>
 #include <string>
 
 namespace msrun {
@@ -17,11 +17,12 @@ namespace msrun {
 class NoTensorMemory : public std::bad_alloc {
  public:
   explicit NoTensorMemory(std::size_t bytes)
-      : text_("Not enough memory for a tensor of " + std::to_string(bytes) + " bytes.") {}
-  const char* what() const noexcept override { return text_.what(); }
+      : text_(std::make_shared<const std::string>("Not enough memory for a tensor of " + std::to_string(bytes) +
+                                                  " bytes.")) {}
+  const char* what() const noexcept override { return text_->c_str(); }
 
  private:
-  std::runtime_error text_;  // unlike a string it is copied without an allocation
+  std::shared_ptr<const std::string> text_;  // copied without an allocation, as exceptions must be
 };
 
 // While it lives, tensors that the calling thread creates and has not freed take at most `bytes` together. Scopes of

@@ -13,7 +13,7 @@
 
 namespace msrun {
 
-struct PartJournal {
+struct PartJournal {  // NOLINT(bugprone-exception-escape): moving JSON asserts, and throws nothing
   std::string path;
   nlohmann::ordered_json metadata;
   std::string part;                          // "2/8", "stolen" or "all"

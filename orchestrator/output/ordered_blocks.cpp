@@ -39,7 +39,7 @@ void OrderedBlocks::take_all(const std::function<void(const RowBlock& block)>& t
     take(block);
     const std::lock_guard lock(mutex_);
     ++taken_;
-    if (!threads_.empty()) used_.push_back(std::move(block));
+    if (!threads_.empty()) used_.push_back(std::exchange(block, {}));
     changed_.notify_all();
   }
 }

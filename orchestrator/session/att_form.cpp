@@ -110,8 +110,8 @@ ShownNames AttForm::shown_names(const Plan& plan) const {
 }
 
 std::unique_ptr<ProgressView> AttForm::wrap(const Plan& plan, const ShownNames& names, ProgressView& other,
-                                            std::function<bool(std::uint32_t task)> is_done) const {
-  return std::make_unique<AttLog>(plan.view(), names, other, std::move(is_done), raw_);
+                                            const std::function<bool(std::uint32_t task)>& is_done) const {
+  return std::make_unique<AttLog>(plan.view(), names, other, is_done, raw_);
 }
 
 std::optional<std::string> AttForm::tables(const ResultStore& results, const Paint& paint) const {

@@ -20,7 +20,7 @@ class AttForm final : public RunForm {
   bool has_pair_per_device() const override { return false; }
   ShownNames shown_names(const Plan& plan) const override;
   std::unique_ptr<ProgressView> wrap(const Plan& plan, const ShownNames& names, ProgressView& other,
-                                     std::function<bool(std::uint32_t task)> is_done) const override;
+                                     const std::function<bool(std::uint32_t task)>& is_done) const override;
   std::optional<std::string> tables(const ResultStore& results, const Paint& paint) const override;
   const char* last_line() const override { return "UT task completed."; }
 

@@ -160,8 +160,7 @@ bool LeaseFolder::claim(const Entry& entry) {
   }
   held_ = entry.lease;
   watched_.clear();
-  if (!renew()) return false;
-  return true;
+  return renew();
 }
 
 // By lease, whether it is finished.

@@ -41,7 +41,7 @@ class RunForm {
   // A view that is told of results in place of other, which it passes them on to; null: other is. is_done says of which
   // calls it will not be told. Plan and other outlive the view.
   virtual std::unique_ptr<ProgressView> wrap(const Plan& /*plan*/, const ShownNames& /*names*/, ProgressView& /*other*/,
-                                             std::function<bool(std::uint32_t task)> /*is_done*/) const {
+                                             const std::function<bool(std::uint32_t task)>& /*is_done*/) const {
     return nullptr;
   }
   // The closing tables; nothing where the form has none of its own. The line after them is the last of a complete run.

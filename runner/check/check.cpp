@@ -257,7 +257,7 @@ class Check {
     const auto alignment = Alignment::find(op.traits().freedom, bench, device, first_argument(op, call).value);
     if (!alignment) return gradients;
     const Value turned = alignment->turned(gradients);
-    return *turned.get<List>();
+    return std::get<List>(turned.variant());
   }
 
   // Likewise where they differ by an order that is open. `given` are the device's outputs in its own order.
@@ -266,7 +266,7 @@ class Check {
     if (!bench.choices.order) return gradients;
     const auto order =
         OrderChoice::find(*bench.choices.order, bench.output, call.recorded ? in_form_of(bench.output, given) : given);
-    return order ? *order->turned(gradients).get<List>() : gradients;
+    return order ? std::get<List>(order->turned(gradients).variant()) : gradients;
   }
 
   // Whether the device's outputs were in another order, where that is open.

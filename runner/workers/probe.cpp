@@ -18,8 +18,6 @@
 #include "kernels/base/processes.h"
 #include "runner/workers/shared_forks.h"
 
-extern char** environ;
-
 namespace msrun {
 
 WorkerProbe::WorkerProbe(WorkerOptions options, std::int32_t device_id)

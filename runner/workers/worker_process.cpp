@@ -24,8 +24,6 @@
 #include "kernels/base/text.h"
 #include "runner/workers/frames.h"
 
-extern char** environ;
-
 namespace msrun {
 namespace {
 

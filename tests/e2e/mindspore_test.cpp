@@ -12,7 +12,6 @@ namespace msrun::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;

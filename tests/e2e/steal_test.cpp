@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -20,8 +21,6 @@
 #include "kernels/base/clock.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
-
-extern char** environ;
 
 namespace msrun::testing {
 namespace {

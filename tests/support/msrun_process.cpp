@@ -14,8 +14,6 @@
 #include "kernels/io/files/csv.h"
 #include "tests/support/test_paths.h"
 
-extern char** environ;
-
 namespace msrun::testing {
 
 Process::Process(const std::vector<std::string>& arguments, const fs::path& scratch,

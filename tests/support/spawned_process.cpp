@@ -12,8 +12,6 @@
 
 #include "tests/support/test_paths.h"
 
-extern char** environ;
-
 namespace msrun::testing {
 namespace {
 

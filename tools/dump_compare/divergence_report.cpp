@@ -2,6 +2,7 @@
 
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -18,8 +19,6 @@
 #include "tools/dump_compare/divergence.h"
 #include "tools/dump_compare/result_files.h"
 #include "tools/recordings/companions.h"
-
-extern char** environ;
 
 namespace msrun::dump_compare {
 namespace {

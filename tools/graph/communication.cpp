@@ -45,7 +45,7 @@ struct Key {
   std::uint64_t peer = 0;
   std::string group;
   std::uint64_t count = 0;
-  auto operator<=>(const Key&) const = default;
+  auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): it sees a 0 in what is generated
 };
 
 // A call, or one operation of a batch.

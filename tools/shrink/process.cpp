@@ -21,8 +21,6 @@
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 
-extern char** environ;
-
 namespace msrun::shrink {
 namespace {
 

@@ -1,5 +1,6 @@
 #include "kernels/io/files/apart.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -21,10 +22,10 @@ bool is_same_file(const std::string& one, const std::string& other) {
 
 void check_apart(const std::string& option, const std::string& written, std::initializer_list<KeptFile> kept) {
   if (written.empty()) return;
-  for (const KeptFile& file : kept) {
-    if (file.path.empty() || !is_same_file(written, file.path)) continue;
-    throw UserError(option + " " + written + " would overwrite " + file.what + " " + file.path + ".");
-  }
+  const auto* const file = std::ranges::find_if(
+      kept, [&](const KeptFile& other) { return !other.path.empty() && is_same_file(written, other.path); });
+  if (file == kept.end()) return;
+  throw UserError(option + " " + written + " would overwrite " + file->what + " " + file->path + ".");
 }
 
 }  // namespace msrun

@@ -29,8 +29,8 @@ ElementBytes convert_element(NumpyType from, const ElementBytes& element, NumpyT
         } else {
           return element_of(T(static_cast<Real>(value)));
         }
-      } else if constexpr (from_complex) {
-        return element;  // no complex type is promoted to a real one
+      } else if constexpr (from_complex) {  // NOLINT(bugprone-branch-clone): decided before T is known
+        return element;                     // no complex type is promoted to a real one
       } else if constexpr (std::is_same_v<T, Half>) {
         return element_of(to_half(static_cast<float>(value)));
       } else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<V>) {

@@ -20,7 +20,7 @@ nlohmann::json parse_yaml(const std::string& name, std::string_view text, std::v
 struct YamlMember;
 
 // A value with its place, for whoever needs the order of the text or names lines in messages.
-struct YamlNode {
+struct YamlNode {                   // NOLINT(bugprone-exception-escape): moving JSON asserts, and throws nothing
   nlohmann::json value;             // of an object or a list: an empty one
   std::size_t line = 0;             // of a member its key's; from 1, 0 if nothing is there
   std::vector<YamlMember> members;  // of an object, in the order of the text

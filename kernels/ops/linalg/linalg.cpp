@@ -64,7 +64,7 @@ Tensor cofactors(const Tensor& a) {
 
 Var det(const Var& a) {
   require_float(a, "det");
-  const Tensor matrices = a.tensor();
+  const Tensor& matrices = a.tensor();
   return a.tape().record(
       determinant(matrices).value,
       {{a, [matrices](const Tensor& g) { return multiplied(cofactors(matrices), per_matrix(g, matrices)); }}});
@@ -88,7 +88,7 @@ SignAndLogarithm slogdet(const Var& a) {
 // X with A X = B for B of the same batch axes as A.
 Var solve_matrices(const Var& a, const Var& b) {
   require_float(a, "solve");
-  const Tensor matrices = a.tensor();
+  const Tensor& matrices = a.tensor();
   const Tensor x = solve(matrices, b.tensor().to(a.dtype()));
   return a.tape().record(x, {a, b}, [matrices, x](const Tensor& g) {
     const Tensor of_b = solve(transposed(matrices), g);

@@ -141,7 +141,7 @@ PseudoInverse pseudo_inverse(const Var& a, const Tensor& matrices, const Toleran
 Var pseudo_inverse(const Var& a, const Tolerance& tolerance, bool hermitian) {
   require_float(a, "pinverse");
   batch_axes(a);
-  const Tensor x = a.tensor();
+  const Tensor& x = a.tensor();
   const Tensor y = pseudo_inverse(a, hermitian ? symmetric(x) : x, tolerance).matrix.to(a.dtype());
   // The gradient takes the matrix as it was given, also where only one triangle was read.
   return a.tape().record(y, {{a, [x, y](const Tensor& g) { return pseudo_inverse_gradient(x, y, g); }}});

@@ -25,7 +25,7 @@ const double pivot_share = (1 + std::sqrt(17.0)) / 8;
 // One matrix, of which the lower triangle is read and overwritten.
 class Elimination {
  public:
-  Elimination(Eigen::Map<RowMatrix> a, std::int32_t* pivots) : a_(a), pivots_(pivots), n_(a.rows()) {}
+  Elimination(const Eigen::Map<RowMatrix>& a, std::int32_t* pivots) : a_(a), pivots_(pivots), n_(a.rows()) {}
 
   // The number of the first block of D that is zero, or 0.
   std::int32_t run() {

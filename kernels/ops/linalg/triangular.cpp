@@ -34,7 +34,7 @@ Tensor solve_triangular(const Tensor& left, const Tensor& right, bool upper, boo
 
 Var solve_triangular(const Var& a, const Var& b, bool upper, bool unit) {
   require_float(a, "triangular_solve");
-  const Tensor matrices = a.tensor();
+  const Tensor& matrices = a.tensor();
   const Tensor x = solve_triangular(matrices, b.tensor().to(a.dtype()), upper, unit);
   return a.tape().record(x, {a, b}, [=](const Tensor& g) {
     const Tensor of_b = solve_triangular(transposed(matrices), g, !upper, unit);

@@ -205,7 +205,7 @@ Picked negative_log_likelihood(const Bound& args, Reduction reduction) {
   const Summation summation = x.arithmetic().summation;
   const auto elements = static_cast<std::int64_t>(indices.size());
   const std::int64_t samples = x.rank() == 1 ? 1 : x.size(0);
-  const std::int64_t space = samples == 0 ? 0 : elements / samples;
+  const std::int64_t space = elements == 0 ? 1 : elements / samples;
   // Position of an element's class in the row-major input.
   const auto position = [classes, space](std::int64_t element, std::int64_t index) {
     return (element / space * classes + index) * space + element % space;

@@ -120,8 +120,9 @@ Tensor integer_response(const Tensor& input, const LocalResponse& response) {
           const std::int64_t value = from[other * space + i];
           total = wrapping_add(total, wrapping_mul(value, value));
         }
-        const float base = static_cast<float>(total / response.size) * static_cast<float>(response.alpha) +
-                           static_cast<float>(response.k);
+        const std::int64_t mean = total / response.size;
+        const float base =
+            static_cast<float>(mean) * static_cast<float>(response.alpha) + static_cast<float>(response.k);
         to[c * space + i] = static_cast<float>(from[c * space + i]) / std::pow(base, static_cast<float>(response.beta));
       }
     }

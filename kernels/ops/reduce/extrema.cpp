@@ -147,7 +147,7 @@ Value quantile(const Bound& args, bool ignore_nan) {
   const Var x = args.var("input");
   if (!is_floating(x.dtype())) throw SkipError("quantile needs a floating point tensor.");
   const Var quantiles = args.var("q");
-  const Tensor q = quantiles.tensor();
+  const Tensor& q = quantiles.tensor();
   if (q.rank() > 1) throw SkipError("quantile: q must be a number or a vector.");
   if (q.numel() > 0 && !(extremum(Extremum::maximum, q, {}, false).item() <= 1 &&
                          extremum(Extremum::minimum, q, {}, false).item() >= 0)) {

@@ -261,7 +261,7 @@ Var scan_in_requested_dtype(const Bound& args, const Run& run, const Vjp& vjp) {
   if (in_benchmark() || !of_numbers || x.dtype() == dtype)
     return in_requested_dtype(args, run(as_requested(args), args.integer("dim")));
   const Var y = run(x.tape().constant(x.tensor().to(dtype)), args.integer("dim"));
-  const Tensor products = y.tensor();
+  const Tensor& products = y.tensor();
   return x.tape().record(products, {{x, [=, t = x.tensor(), axis = args.integer("dim")](const Tensor& g) {
                                        return vjp(t, products, g.to(t.dtype()), axis, x.arithmetic());
                                      }}});
@@ -286,7 +286,7 @@ Tensor running_extremum_index(Extremum which, const Tensor& x, std::int64_t axis
           const T value = from[r];
           const T held = from[best];
           const bool wins = which == Extremum::maximum ? value >= held : value <= held;
-          if (wins || value != value) best = r;
+          if (wins || is_nan(value)) best = r;
           to[r] = best;
         }
       }

@@ -128,7 +128,7 @@ Var nansum(const Var& x, const Dims& axes, bool keepdim) {
 
 Var nanmean(const Var& x, const Dims& axes, bool keepdim) {
   need_floating(x, "nanmean");
-  const Tensor t = x.tensor();
+  const Tensor& t = x.tensor();
   const Tensor count = sum(not_nan(t), axes, keepdim);
   const Tensor total = sum_unrounded(without_nan(t), axes, keepdim, x.arithmetic());
   const auto divide = [](auto s, auto n) { return s / n; };
@@ -280,7 +280,7 @@ Tensor stepwise_mean(const Tensor& x, const Dims& axes, bool keepdim) {
 Var mean_beside_variance(const MomentArguments& m) {
   const Var result = mean(m.x, m.axes, m.keepdim);
   if (roughness() == 0 || is_complex(result.dtype())) return result;
-  const auto undefined_if_infinite = [](auto v) { return std::isinf(v) ? v - v : v; };
+  const auto undefined_if_infinite = [](auto v) { return std::isinf(v) ? undefined<decltype(v)>() : v; };
   const Tensor by_steps = stepwise_mean(m.x.tensor(), m.axes, m.keepdim);
   return result.tape().record(map(result.dtype(), by_steps, undefined_if_infinite),
                               {{result, [](const Tensor& g) { return g; }}});

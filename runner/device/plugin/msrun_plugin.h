@@ -33,6 +33,7 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-use-using): C has no using. */
 #define MSRUN_PLUGIN_ABI 1
 
 typedef int32_t msrun_status;
@@ -235,6 +236,7 @@ typedef struct msrun_plugin {
 /* The only function that the library must export. msrun_abi is the version that msrun speaks. Returns a structure that
  * stays valid until the process ends, or null if the plugin does not speak that version. */
 const msrun_plugin* msrun_plugin_entry(uint32_t msrun_abi);
+/* NOLINTEND(modernize-use-using) */
 
 #ifdef __cplusplus
 }
