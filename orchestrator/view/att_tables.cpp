@@ -30,14 +30,14 @@ std::string times(std::string_view piece, std::size_t count) {
 std::pair<std::size_t, std::size_t> column_widths(const std::vector<AttLine>& lines) {
   constexpr std::size_t padding = 2;
   constexpr std::size_t borders = 3;
-  std::size_t left = 0;
-  std::size_t right = 0;
+  std::size_t left = padding;
+  std::size_t right = padding;
   for (const AttLine& line : lines) {
     left = std::max(left, line.title.size() + padding);
     right = std::max(right, line.value.size() + padding);
   }
   const std::size_t needed = left + right;
-  const std::size_t spare = table_width - borders - needed;
+  const std::size_t spare = table_width - std::min(table_width, borders + needed);
   const std::size_t to_left = (left * spare + needed - 1) / needed;
   return {left + to_left, right + spare - to_left};
 }

@@ -66,7 +66,7 @@ Layout nearest_layout(const Tensor& tensor, const Tensor& other, bool any_order)
     const double difference = largest_difference(candidate.of(tensor).to(DType::float64).contiguous(), sought);
     if (difference < smallest) {
       smallest = difference;
-      nearest = std::move(candidate);
+      nearest = candidate;
     }
   } while (smallest > 0 && std::next_permutation(order.begin(), order.end()));
   return nearest;

@@ -1,6 +1,7 @@
 #include "runner/report/timeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -112,7 +113,7 @@ class Timeline {
     for (const std::vector<double>& of_lane : shares) {
       std::string& text = texts.emplace_back();
       for (const double share : of_lane) {
-        text += static_cast<char>('0' + (share <= 0 ? 0 : std::clamp(static_cast<int>(share * 9 + 0.5), 1, 9)));
+        text += static_cast<char>('0' + (share <= 0 ? 0 : std::clamp(std::lround(share * 9), 1L, 9L)));
       }
     }
     return texts;
