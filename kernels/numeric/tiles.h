@@ -28,7 +28,7 @@ inline constexpr int dot_columns = 6;
 inline constexpr std::int64_t vector_bytes = 32;
 inline constexpr int tallest = 4;
 inline constexpr int widest = 3;
-inline constexpr int dot_rows = 2;
+inline constexpr int dot_rows = 3;
 inline constexpr int dot_columns = 4;
 #elif defined(__aarch64__)
 inline constexpr std::int64_t vector_bytes = 16;
@@ -243,6 +243,7 @@ void add_all_dot_products(const T* left, std::int64_t left_pitch, std::int64_t r
   std::int64_t row = 0;
   const auto run = [&]<int R>(std::integral_constant<int, R>) {
     for (; row + R <= rows; row += R) {
+      if (R == 3 && rows - row == 4) return;  // two pairs: sums of a single row wait for each other
       const T* from = left + row * left_pitch;
       T* to = sums + row * pitch;
       std::int64_t column = 0;
@@ -256,6 +257,7 @@ void add_all_dot_products(const T* left, std::int64_t left_pitch, std::int64_t r
     }
   };
   run(std::integral_constant<int, dot_rows>{});
+  if constexpr (dot_rows > 2) run(std::integral_constant<int, 2>{});
   run(std::integral_constant<int, 1>{});
 }
 
