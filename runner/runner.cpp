@@ -358,7 +358,8 @@ void run_runner(const RunnerSetup& setup) {
       break;
     }
   }
-  const std::unique_ptr<TokenWatch> watch = device->computes_here() ? watch_tokens(setup, pool) : nullptr;
+  std::unique_ptr<TokenWatch> watch;
+  if (device->computes_here()) watch = watch_tokens(setup, pool);
   for (std::thread& thread : pool) thread.join();
   passed(QueueStep::threads_joined);
 }
