@@ -12,32 +12,29 @@
 #include <type_traits>
 
 #include "kernels/tensor/dtype.h"
+#include "kernels/tensor/vector_bytes.h"
 
 namespace msrun::tiles {
 
-// Bytes of a vector; rows of the tallest tile, and vectors of the widest one of full height; rows and columns of the
-// tile of dot products. The sums of a tile stay in registers, with the vectors and weights of one term beside them
+// Rows of the tallest tile, and vectors of the widest one of full height; rows and columns of the tile of dot products.
+// The sums of a tile stay in registers, with the vectors and weights of one term beside them
 // (tests/structure/tile_loops.py): of 32 registers aarch64, which has no operands in memory, needs more for those.
 #if defined(__AVX512F__)
-inline constexpr std::int64_t vector_bytes = 64;
 inline constexpr int tallest = 8;
 inline constexpr int widest = 3;
 inline constexpr int dot_rows = 4;
 inline constexpr int dot_columns = 6;
 #elif defined(__AVX__)
-inline constexpr std::int64_t vector_bytes = 32;
 inline constexpr int tallest = 4;
 inline constexpr int widest = 3;
 inline constexpr int dot_rows = 3;
 inline constexpr int dot_columns = 4;
 #elif defined(__aarch64__)
-inline constexpr std::int64_t vector_bytes = 16;
 inline constexpr int tallest = 7;
 inline constexpr int widest = 3;
 inline constexpr int dot_rows = 4;
 inline constexpr int dot_columns = 5;
 #else
-inline constexpr std::int64_t vector_bytes = 16;
 inline constexpr int tallest = 4;
 inline constexpr int widest = 3;
 inline constexpr int dot_rows = 2;

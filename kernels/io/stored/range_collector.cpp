@@ -233,29 +233,29 @@ std::unique_ptr<RangeCollector> range_collector(NumpyType type) {
 }
 
 StoredRangeCollector stored_range_collector(const StoredTensor& tensor) {
-  StoredRangeCollector collector;
+  StoredRangeCollector result;
   switch (tensor.encoding) {
     case Encoding::plain:
       if (tensor.big_endian) break;
-      collector.collector = range_collector(tensor.type);
-      collector.element_bytes = size_of(tensor.type);
+      result.collector = range_collector(tensor.type);
+      result.element_bytes = size_of(tensor.type);
       break;
     case Encoding::bfloat16:
-      collector.collector =
+      result.collector =
           std::make_unique<FloatCollector<std::int16_t>>(NumpyType::float32, 0x7F80, true, ZeroSign::of_last);
-      collector.element_bytes = 2;
+      result.element_bytes = 2;
       break;
     case Encoding::float8_e4m3fn:
     case Encoding::float8_e5m2:
     case Encoding::hifloat8:
-      collector.collector = std::make_unique<ByteFloatCollector>(tensor.encoding);
-      collector.element_bytes = 1;
+      result.collector = std::make_unique<ByteFloatCollector>(tensor.encoding);
+      result.element_bytes = 1;
       break;
     case Encoding::int4:
     case Encoding::bit:
       break;
   }
-  return collector;
+  return result;
 }
 
 }  // namespace msrun
