@@ -60,7 +60,7 @@ class Differences {
         map_(map),
         count_(device.numel()) {}
 
-  std::string pattern() const {
+  std::string pattern(const std::function<std::string()>& look_further) const {
     // What is true of all elements, or of those in other places, has no place.
     for (const auto& look : {&Differences::flushed, &Differences::zeros, &Differences::whole_sign,
                              &Differences::whole_factor, &Differences::order}) {
@@ -68,9 +68,11 @@ class Differences {
     }
     std::string text;
     for (const auto& look : {&Differences::zeros_in_place, &Differences::not_finite, &Differences::not_written,
-                             &Differences::signs, &Differences::factor, &Differences::unrelated}) {
+                             &Differences::signs, &Differences::factor}) {
       if (text = (this->*look)(); !text.empty()) break;
     }
+    if (text.empty() && look_further && is_all_over()) text = look_further();
+    if (text.empty()) text = unrelated();
     // That one element is wrong is said already.
     if (!text.empty() && wrong_ == 1) return text;
     const std::string place = place_sentence(map_, stored_.shape());
@@ -291,7 +293,12 @@ class Differences {
 
   std::string order() const { return rearrangement(exact_, stored_, fit_, model_); }
 
-  // Another call's result, or what the memory held before.
+  bool is_all_over() const {
+    return map_.kind == DifferenceMap::Kind::everywhere || map_.kind == DifferenceMap::Kind::scattered ||
+           map_.wrong * 2 >= map_.elements;
+  }
+
+  // The result of other inputs, or of another function, or what the memory held before.
   std::string unrelated() const {
     const bool everywhere = map_.kind == DifferenceMap::Kind::everywhere;
     if (wrong_ < enough_for_correlation || (map_.kind == DifferenceMap::Kind::scattered)) return {};
@@ -309,7 +316,7 @@ class Differences {
     const double correlation = moments.correlation();
     if (!(std::abs(correlation) < std::max(0.1, 4 / std::sqrt(moments.count)))) return {};
     return "Values of like size that have nothing to do with the benchmark's (correlation " +
-           short_number(std::round(correlation * 100) / 100) + "): those of another call, perhaps.";
+           short_number(std::round(correlation * 100) / 100) + ").";
   }
 
   DType dtype_;
@@ -351,8 +358,8 @@ bool alike(double a, double b) { return a <= 2 * b && b <= 2 * a; }
 }  // namespace
 
 std::string difference_pattern(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const SumModel& model,
-                               const DifferenceMap& map) {
-  return wrong_count(fit) == 0 ? "" : Differences(bench, device, fit, model, map).pattern();
+                               const DifferenceMap& map, const std::function<std::string()>& look_further) {
+  return wrong_count(fit) == 0 ? "" : Differences(bench, device, fit, model, map).pattern(look_further);
 }
 
 bool same_error_distribution(const Tensor& bench, const Tensor& device, const Tensor& alternative,

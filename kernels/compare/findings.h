@@ -1,6 +1,7 @@
 // What the places and sizes of differences say about their cause. Only patterns that chance does not make are named.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "kernels/compare/difference_map.h"
@@ -16,8 +17,11 @@ namespace msrun {
 // infinite; memory that nothing was written to; opposite signs, and opposite infinities, which the sign of a zero
 // makes; one constant factor; the right values in other places (rearrangements.h); values of like size that have
 // nothing to do with the benchmark's. By their places: difference_map.h.
+//
+// look_further is called, if it is given, where no values are known and elements are wrong all over the output. What it
+// returns comes before the last of these patterns, which is a fact and no cause.
 std::string difference_pattern(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const SumModel& model,
-                               const DifferenceMap& map);
+                               const DifferenceMap& map, const std::function<std::string()>& look_further = {});
 
 // True if the differences of device from bench have the size and the spread of those of alternative from bench: root
 // mean squares, largest ones and shares of elements beyond rounding within a factor of two, all over the tensor.

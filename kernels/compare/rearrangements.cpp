@@ -135,17 +135,41 @@ class Rearrangements {
 
   std::string transposed() const {
     const std::int64_t rank = bench_.rank();
-    if (std::ssize(wrong_) < enough_elements || distinct_ < 3 || rank < 2 || rank > most_axes) return {};
+    if (std::ssize(wrong_) < enough_elements || distinct_ < 3 || rank < 1 || rank > most_axes) return {};
     for (std::int64_t b = rank - 1; b > 0; --b) {
       for (std::int64_t a = b - 1; a >= 0; --a) {
         if (bench_.size(a) == 1 || bench_.size(b) == 1 || !is_transposed(bench_.shape(), a, b)) continue;
         return "The benchmark's values transposed: axes " + std::to_string(a) + " and " + std::to_string(b) + ".";
       }
     }
-    if (rank == 2 || bench_.size(-1) == 1) return {};
-    const Dims matrix{bench_.numel() / bench_.size(-1), bench_.size(-1)};
-    if (!is_transposed(matrix, 0, 1)) return {};
-    return "The benchmark's values transposed, as a matrix of " + tuple_text(matrix) + ".";
+    return transposed_groups();
+  }
+
+  // Matrices of neighbouring axes taken together, so that channels last are taken for channels first, and heads for
+  // tokens; then the halves of the last axis.
+  std::string transposed_groups() const {
+    const auto rank = static_cast<std::size_t>(bench_.rank());
+    const auto size = [&](std::size_t first, std::size_t end) {
+      std::int64_t product = 1;
+      for (std::size_t axis = first; axis < end; ++axis) product *= bench_.shape()[axis];
+      return product;
+    };
+    for (std::size_t first = 0; first + 1 < rank; ++first) {
+      for (std::size_t middle = first + 1; middle < rank; ++middle) {
+        const Dims matrices{size(0, first), size(first, middle), size(middle, rank)};
+        if (matrices[1] == 1 || matrices[2] == 1 || !is_transposed(matrices, 1, 2)) continue;
+        const std::string shape = tuple_text(Dims{matrices[1], matrices[2]});
+        if (first == 0) return "The benchmark's values transposed, as a matrix of " + shape + ".";
+        return "The benchmark's values transposed, as " + std::to_string(matrices[0]) + " matrices of " + shape + ".";
+      }
+    }
+    const std::int64_t last = bench_.size(-1);
+    if (last < 4 || last % 2 != 0) return {};
+    const Dims halves{bench_.numel() / last, 2, last / 2};
+    if (is_transposed_from(halves, 1, 2)) return "The halves of the last axis are interleaved.";
+    const Dims pairs{bench_.numel() / last, last / 2, 2};
+    if (is_transposed_from(pairs, 1, 2)) return "The even and the odd elements of the last axis are parted.";
+    return {};
   }
 
   // The two indices of an axis in which all wrong elements are.

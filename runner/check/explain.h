@@ -148,6 +148,8 @@ class Explainer {
                       const Select& select, std::size_t samples, Tensor& lost);
   static Trust trust_of(const Tensor& bench, DType dtype, const Judged& judged);
   std::string finding(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
+  // A sentence that names the altered call (altered_calls.h) of which a row is the result; empty if there is none.
+  std::string altered_call(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
 
   const Operator& op_;
   const MaterialisedCall& call_;

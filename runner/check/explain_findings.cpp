@@ -1,6 +1,7 @@
 // What the numbers of a result that rounding does not explain tell about the cause.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -8,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/compare/findings.h"
+#include "runner/check/altered_calls.h"
 #include "runner/check/explain.h"
 
 namespace msrun {
@@ -16,6 +19,23 @@ namespace {
 
 // Below, that arithmetic of some kind gives the device's elements could be chance.
 constexpr std::int64_t enough_elements = 8;
+
+// Additions, or elements, that are computed at most to find an altered call.
+constexpr double most_altered_cost = 1e9;
+// An altered call must explain the device's result so many times better than the benchmark does.
+constexpr double decisive_share = 16;
+
+// Of the elements that are finite in both.
+double root_mean_square_error(const Tensor& bench, const Tensor& device) {
+  const Tensor a = bench.to(DType::float64).contiguous();
+  const Tensor b = device.to(DType::float64).contiguous();
+  double sum = 0;
+  for (std::int64_t i = 0; i < a.numel(); ++i) {
+    const double error = a.data<double>()[i] - b.data<double>()[i];
+    if (std::isfinite(error)) sum += error * error;
+  }
+  return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(a.numel(), 1)));
+}
 
 // A quarter of the output at most, in a regular place.
 bool is_in_one_place(const DifferenceMap& map) {
@@ -113,7 +133,32 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
       return "Errors have the size and spread of those of float16 accumulation.";
   }
-  return difference_pattern(bench, device, fit, model, map);
+  return difference_pattern(bench, device, fit, model, map,
+                            [&] { return altered_call(comparison, row, judged, select); });
+}
+
+std::string Explainer::altered_call(const Comparison& comparison, std::size_t row, const Judged& judged,
+                                    const Select& select) {
+  const auto& [bench, device] = comparison.pairs[row];
+  if (!variations_.is_small() || judged.fit.beyond < enough_elements) return {};
+  const double cost = std::max(variations_.additions(), variations_.elements());
+  const auto most = static_cast<std::size_t>(std::clamp(most_altered_cost / std::max(cost, 1.0), 1.0, 64.0));
+  const double error = root_mean_square_error(bench, device);
+  for (const AlteredCall& altered : altered_calls(op_, call_, !comparison.of_gradients, most)) {
+    std::optional<Tensor> tensor;
+    try {
+      tensor = tensor_of_row(evaluate(op_, altered.call, benchmark_options_), comparison, row, select);
+    } catch (const SkipError&) {
+      continue;  // the operator does not take such an argument
+    }
+    if (!tensor || !(root_mean_square_error(*tensor, device) * decisive_share < error)) continue;
+    if (rounding_explains(*tensor, device, judged.model)) {
+      std::string text = altered.what + ", the call gives this result.";
+      text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+      return text;
+    }
+  }
+  return {};
 }
 
 bool Explainer::leaves_range(const Comparison& comparison, std::size_t row, const Select& select) {

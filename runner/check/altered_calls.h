@@ -1,0 +1,30 @@
+// Calls that differ from a recorded one in one argument, as a kernel computes them that takes one argument for another
+// or reads a tensor in another layout. A device that gives the result of such a call names its own mistake.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "kernels/api/operators.h"
+#include "kernels/evaluate/materialise.h"
+
+namespace msrun {
+
+struct AlteredCall {
+  std::string what;  // "with approximate='tanh' in place of 'none'"
+  MaterialisedCall call;
+};
+
+// At most so many of them, the likelier ones first:
+// - a flag turned, a text or an axis replaced by another one that the parameter takes, a number by 0, by 1, by its
+//   default or by its negative, an integer by its neighbours;
+// - of_output: an optional tensor left out, or two tensors of one shape exchanged. A gradient has the place of its
+//   argument, so that neither can be told of gradients;
+// - a tensor that is read in another layout: its spatial axes reversed, its last two axes transposed, channels last for
+//   channels first, the two halves of its last axis interleaved, and the other way round.
+// Operators refuse some of them by a SkipError, and others have results of another shape.
+std::vector<AlteredCall> altered_calls(const Operator& op, const MaterialisedCall& call, bool of_output,
+                                       std::size_t most);
+
+}  // namespace msrun

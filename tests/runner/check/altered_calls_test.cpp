@@ -1,0 +1,149 @@
+// Devices that compute another call than the recorded one: the Message names which.
+#include "runner/check/altered_calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/runner/check/support.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Alteration = std::function<void(MaterialisedCall&)>;
+
+class MistakenDevice final : public Device {
+ public:
+  explicit MistakenDevice(Alteration alter) : alter_(std::move(alter)) {}
+
+  DeviceResult run(const DeviceCall& call) override {
+    MaterialisedCall altered = call.materialised;
+    alter_(altered);
+    const Evaluation evaluation = evaluate(*find_operator(altered.parts.type, altered.parts.api), altered, {});
+    DeviceResult result;
+    result.output = evaluation.output;
+    result.gradients = evaluation.gradients;
+    return result;
+  }
+
+ private:
+  Alteration alter_;
+};
+
+std::string message_of(const ApiCall& call, const Alteration& alter) {
+  MistakenDevice device(alter);
+  return described(check_api(call, 0, device, 0, {}));
+}
+
+ApiCall with(ApiCall call, Dict kwargs) {
+  call.kwargs = std::move(kwargs);
+  return call;
+}
+
+Alteration give(const std::string& keyword, const Value& value) {
+  return [=](MaterialisedCall& call) {
+    for (auto& [key, argument] : call.kwargs) {
+      if (key == keyword) argument = value;
+    }
+  };
+}
+
+Alteration change_tensor(std::size_t position, const std::function<Tensor(const Tensor&)>& change) {
+  return [=](MaterialisedCall& call) { call.args[position] = change(*call.args[position].get<Tensor>()); };
+}
+
+void exchange_first_two(MaterialisedCall& call) { std::swap(call.args[0], call.args[1]); }
+
+struct Mistake {
+  ApiCall call;
+  Alteration alter;
+  std::string expected;
+};
+
+std::vector<Mistake> mistakes(DType dtype) {
+  const ApiCall gelu = call_of("Functional.gelu.0", {{32, 32}}, {32, 32}, dtype);
+  const ApiCall softmax = call_of("Functional.softmax.0", {{16, 24}}, {16, 24}, dtype);
+  const ApiCall layer_norm = with(call_of("Functional.layer_norm.0", {{16, 24}}, {16, 24}, dtype, -0.01, 0.01),
+                                  {{"normalized_shape", List{std::int64_t{24}}}, {"eps", 1e-3}});
+  const ApiCall square = call_of("Torch.matmul.0", {{24, 24}, {24, 24}}, {24, 24}, dtype);
+  const ApiCall linear = call_of("Functional.linear.0", {{16, 24}, {12, 24}, {12}}, {16, 12}, dtype);
+  const ApiCall convolution = call_of("Functional.conv2d.0", {{2, 4, 9, 9}, {6, 4, 3, 3}}, {2, 6, 7, 7}, dtype);
+  const auto flip = [](const Tensor& weight) {
+    const Dims strides = row_major_strides(weight.shape());
+    Dims backwards = strides;
+    backwards[2] = -strides[2];
+    backwards[3] = -strides[3];
+    return weight.contiguous().with_strides(weight.shape(), backwards, 2 * strides[2] + 2 * strides[3]).contiguous();
+  };
+  const auto halves = [](const Tensor& tensor) {
+    const Dims shape{tensor.size(0), tensor.size(1) / 2, 2};
+    return tensor.contiguous().reshape(shape).transpose(1, 2).contiguous().reshape(tensor.shape());
+  };
+  const auto channels_last = [](const Tensor& tensor) {
+    static constexpr std::array<std::int64_t, 4> axes{0, 2, 3, 1};
+    return tensor.permute(axes).contiguous().reshape(tensor.shape());
+  };
+  return {
+      {with(gelu, {{"approximate", std::string("none")}}), give("approximate", std::string("tanh")),
+       "With approximate='tanh' in place of 'none', the call gives this result."},
+      {with(softmax, {{"dim", std::int64_t{1}}}), give("dim", std::int64_t{0}),
+       "With dim=0 in place of 1, the call gives this result."},
+      {layer_norm, give("eps", 0.0), "With eps=0 in place of 0.001, the call gives this result."},
+      {with(call_of("Torch.var.0", {{64, 5}}, {64}, dtype), {{"dim", std::int64_t{1}}, {"unbiased", true}}),
+       give("unbiased", false), "With unbiased=False in place of True, the call gives this result."},
+      {square, exchange_first_two, "With input and other exchanged, the call gives this result."},
+      {square, change_tensor(1, [](const Tensor& b) { return b.transpose(0, 1).contiguous(); }),
+       "With the last two axes of other exchanged, the call gives this result."},
+      {linear, [](MaterialisedCall& call) { call.args[2] = None{}; }, "Without bias, the call gives this result."},
+      {convolution, change_tensor(1, flip), "With the spatial axes of weight reversed, the call gives this result."},
+      {convolution, change_tensor(0, channels_last),
+       "With input stored with its channels last, and read as if they were first, the call gives this result."},
+      {with(call_of("Functional.glu.0", {{16, 24}}, {16, 12}, dtype), {}), change_tensor(0, halves),
+       "along its last axis, the call gives this result."},
+  };
+}
+
+class AlteredCalls : public ::testing::TestWithParam<DType> {};
+
+TEST_P(AlteredCalls, AreNamed) {
+  for (const Mistake& mistake : mistakes(GetParam())) {
+    // bfloat16 does not tell the two formulas of gelu apart.
+    if (GetParam() == DType::bfloat16 && mistake.call.name.find("gelu") != std::string::npos) continue;
+    const std::string message = message_of(mistake.call, mistake.alter);
+    EXPECT_THAT(message, HasSubstr("Not explained by rounding"));
+    EXPECT_THAT(message, HasSubstr(mistake.expected));
+  }
+}
+
+TEST_P(AlteredCalls, AreNotSeenInSoundResults) {
+  for (const Mistake& mistake : mistakes(GetParam())) {
+    const std::string message = message_of(mistake.call, [](MaterialisedCall&) {});
+    EXPECT_THAT(message, Not(HasSubstr("gives this result"))) << message;
+    EXPECT_THAT(message, Not(HasSubstr("Not explained"))) << message;
+  }
+}
+
+// What is wrong all over, and is the result of no such call, gets no cause.
+TEST_P(AlteredCalls, AreNotSeenInNoise) {
+  for (const Mistake& mistake : mistakes(GetParam())) {
+    const auto foreign = [](MaterialisedCall& call) {
+      call = with_inputs(call, [](const Tensor& tensor) {
+        return changed_elements(tensor, [](double value, std::int64_t i) {
+          return value * (1 + 0.5 * std::sin(static_cast<double>(7 * i)));
+        });
+      });
+    };
+    EXPECT_THAT(message_of(mistake.call, foreign), Not(HasSubstr("the call gives this result")));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(DTypes, AlteredCalls, ::testing::Values(DType::float32, DType::float16, DType::bfloat16),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+}  // namespace
+}  // namespace msrun::testing
