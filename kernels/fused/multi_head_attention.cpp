@@ -8,6 +8,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/fused/attention.h"
+#include "kernels/fused/visible_keys.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -292,6 +293,10 @@ Value multi_head_attention(const Bound& args) {
   return List{raised.back(sizes.batched ? out : squeeze(out, 1)), weights};
 }
 
+void fit_masks_of_heads(DrawnCall& call) {
+  keep_visible_keys(call, {{14, "key_padding_mask"}, {16, "attn_mask"}}, false);
+}
+
 OP("multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, "
    "Tensor? in_proj_weight, Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, "
    "float dropout_p, Tensor out_proj_weight, Tensor? out_proj_bias, bool training=True, "
@@ -302,7 +307,8 @@ OP("multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int emb
    multi_head_attention);
 NAMES("multi_head_attention_forward", "Functional: multi_head_attention_forward");
 TRAITS("multi_head_attention_forward", .autocast = AutocastPolicy::lower, .varies = Varies::gradients,
-       .multiply_adds = attention_work, .recorded_gradients = RecordedGradients::of_last_step);
+       .fit = fit_masks_of_heads, .multiply_adds = attention_work,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace
 }  // namespace msrun

@@ -4,6 +4,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/fused/attention.h"
+#include "kernels/fused/visible_keys.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 
@@ -87,12 +88,15 @@ Var scaled_dot_product(const Bound& args) {
   return attention(inputs).output;
 }
 
+void fit_mask_of_product(DrawnCall& call) { keep_visible_keys(call, {{3, "attn_mask"}}, true); }
+
 OP("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
    "bool is_causal=False, *, float? scale=None, bool enable_gqa=False)",
    [](const Bound& args) -> Value { return scaled_dot_product(args); });
 NAMES("scaled_dot_product_attention", "Functional: scaled_dot_product_attention");
 TRAITS("scaled_dot_product_attention", .autocast = AutocastPolicy::lower, .varies = Varies::gradients,
-       .multiply_adds = attention_work, .recorded_gradients = RecordedGradients::of_last_step);
+       .fit = fit_mask_of_product, .multiply_adds = attention_work,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace
 }  // namespace msrun

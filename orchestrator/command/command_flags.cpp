@@ -163,6 +163,7 @@ HelpSection tool_section() {
 CommandDescription check_description(Command command) {
   CommandDescription description;
   description.program = "msrun";
+  description.input_option = "-api_info";
   description.summary =
       "msrun checks the precision of every API call recorded in a dump.json: it runs each on the device and, in higher "
       "precision, on the CPU, and writes the verdicts to two CSV files.";

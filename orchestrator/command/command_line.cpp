@@ -37,6 +37,22 @@ constexpr std::array<CommandName, 5> command_names{{
     {"multi_run_ut", Command::multi_acc_check},
     {"run_ut", Command::acc_check},
 }};
+// Commands of msProbe that msrun does not have, and what stands for them; a sentence each.
+struct ForeignCommand {
+  std::string_view word;
+  std::string_view instead;
+};
+
+constexpr auto foreign_commands = std::to_array<ForeignCommand>({
+    {"merge_result",
+     "msrun compare takes the folders above the ranks (-tp DIR -gp DIR), writes the rows of every rank, collectives "
+     "included, and names the first divergence over all of them."},
+    {"config_check", "it compares the settings of two trainings, which no recording holds."},
+    {"data2db", "it fills the data base of msProbe's trend view; msrun graph writes .vis.db by itself."},
+    {"offline_dump", "msrun reads recordings and runs no offline models."},
+    {"install_deps", "msrun needs no Python packages of its own."},
+});
+
 constexpr std::uint32_t most_runs = 1000;  // of one call
 constexpr std::string_view journal_word = "journal";
 constexpr std::string_view merge_word = "merge";
@@ -334,9 +350,11 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
 }
 
 [[noreturn]] void refuse_command(const std::string& word) {
+  for (const ForeignCommand& foreign : foreign_commands) {
+    if (word == foreign.word) throw UserError(word + " is msProbe's alone: " + std::string(foreign.instead));
+  }
   std::string text = "unknown command " + shell_quoted(sanitised(word));
-  if (word.ends_with(".json"))
-    throw UserError(text + ", did you mean -api_info " + shell_quoted(sanitised(word)) + "?");
+  if (may_name_input(word)) throw UserError(text + ", did you mean -api_info " + shell_quoted(sanitised(word)) + "?");
   std::vector<std::string> known;    // what may have been meant, and
   std::vector<std::string> written;  // the command that it is
   const auto add = [&](std::string_view name, std::string_view command) {
@@ -350,6 +368,7 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   for (const ToolCommand& tool : tool_commands()) {
     add(tool.word, tool.word);
     add(tool.executable, tool.word);
+    if (*tool.alias != '\0') add(tool.alias, tool.alias);
   }
   if (const auto nearest = nearest_word(word, known))
     throw UserError(text + ", did you mean " + written[*nearest] + "?");

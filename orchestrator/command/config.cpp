@@ -12,6 +12,7 @@
 #include <span>
 
 #include "kernels/base/text.h"
+#include "kernels/io/yaml/checker_config.h"
 #include "kernels/io/yaml/yaml.h"
 #include "orchestrator/output/run_paths.h"
 
@@ -22,8 +23,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t max_rank_or_step = 1000000;
-constexpr int most_decimals = 20;
-
 constexpr std::array section_names{"acc_check", "run_ut"};
 constexpr std::array<std::string_view, 3> our_keys{"white_list", "black_list", "error_data_path"};
 constexpr std::array<std::string_view, 2> yaml_keys{"precision", "quantization_api_list"};
@@ -253,12 +252,51 @@ ListVerdict Config::list_verdict(std::string_view api_name) const {
   return ListVerdict::run;
 }
 
-Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported,
+namespace {
+
+Config read_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported,
                    const std::string& begun_in) {
   check_input_file(path, {".json", ".yaml", ".yml"}, max_config_bytes);
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   return parse_config(path, text, is_supported, begun_in);
+}
+
+// The configuration with what a config.yaml says that nobody named. That is no reason to fail: it may be the file of
+// something else.
+Config completed(Config config, const std::string& yaml, bool has_lists,
+                 const std::function<bool(std::string_view)>& is_supported) {
+  if (yaml.empty()) return config;
+  try {
+    Config found = read_config(yaml, is_supported, {});
+    const Config usual;
+    config.precision = found.precision;
+    config.quantization_api_list = std::move(found.quantization_api_list);
+    bool says = config.precision != usual.precision || config.quantization_api_list != usual.quantization_api_list;
+    if (!has_lists) {
+      says = says || !found.white_list.empty() || !found.black_list.empty();
+      config.white_list = std::move(found.white_list);
+      config.black_list = std::move(found.black_list);
+      // As it is shipped it names the current folder; only another one was chosen.
+      const std::string place = std::filesystem::path(found.error_data_path).lexically_normal().string();
+      const bool is_chosen = !place.empty() && place != "." && place != "./";
+      if (is_chosen) config.error_data_path = std::move(found.error_data_path);
+      says = says || is_chosen;
+    }
+    if (says) config.found_yaml = yaml;
+  } catch (const UserError& error) {
+    config.notices.push_back(sanitised(yaml) + " is not used: " + error.what());
+  }
+  return config;
+}
+
+}  // namespace
+
+Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported,
+                   const std::string& begun_in) {
+  if (path.empty()) return completed({}, installed_config_yaml(), false, is_supported);
+  Config config = read_config(path, is_supported, begun_in);
+  return is_yaml_name(path) ? config : completed(std::move(config), config_yaml_for(path), true, is_supported);
 }
 
 Config parse_config(const std::string& path, std::string_view text,

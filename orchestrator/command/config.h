@@ -23,6 +23,8 @@ struct Config {
   int precision = 14;           // decimals of double precision cells
   std::vector<std::string> quantization_api_list{"npu_rms_norm_dynamic_quant", "npu_dynamic_quant",
                                                  "npu_quant_lightning_indexer"};
+  // The config.yaml that nobody named, if it says something; empty: there is none.
+  std::string found_yaml;
   // Keys that have no effect; one sentence each.
   std::vector<std::string> notices;
 
@@ -30,7 +32,9 @@ struct Config {
   ListVerdict list_verdict(std::string_view api_name) const;
 };
 
-// Reads and checks the file; its suffix, .json, .yaml or .yml, tells what it is. is_supported says whether a bare API
+// Reads and checks the file; its suffix, .json, .yaml or .yml, tells what it is. A config.json has the lists and the
+// place of tensors, and the config.yaml that goes with it the rest (config_yaml_for). Without a path it is the
+// config.yaml of an installed msProbe, if there is one, else the defaults. is_supported says whether a bare API
 // name exists in Functional, Tensor, Torch or NPU. A relative error_data_path is looked for in begun_in, the folder in
 // which a run that is continued was begun, before it is in the working directory. Throws UserError that names the file
 // and the key.

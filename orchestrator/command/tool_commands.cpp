@@ -26,7 +26,9 @@ constexpr auto tools = std::to_array<ToolCommand>({
     {"convert", "torchair_convert",
      "shrinks the dump of a compiled graph to least and largest values while it is written"},
     {"diff", "run_diff", "says what has changed between two runs over one recording"},
-    {"graph", "graph", "builds the tree of a recorded model, or compares two of them, for the graph viewers", "", true},
+    {"graph", "graph",
+     "builds the tree of a recorded model, or compares two of them, for the graph viewers; also graph_visualize", "",
+     true, "graph_visualize"},
     {"op_generate", "op_generate", "writes a Python script that runs one recorded call on a device and compares it"},
     {"overflow_check", "overflow_check",
      "names the call that brought the first NaN or infinity into a run of many ranks"},
@@ -61,7 +63,7 @@ const ToolCommand* find_tool(std::string_view word, std::span<const std::string>
   const ToolCommand* found = nullptr;
   const std::string_view mode = mode_of(arguments);
   for (const ToolCommand& tool : tools) {
-    if (word != tool.word) continue;
+    if (word != tool.word && (word.empty() || word != tool.alias)) continue;
     if (*tool.mode == '\0' ? found == nullptr : mode == tool.mode) found = &tool;
   }
   return found;

@@ -15,6 +15,7 @@ struct ToolCommand {
   const char* help;             // what it does, for the help of msrun
   const char* mode = "";        // the value of --mode with which this program is meant by the word
   bool told_framework = false;  // a leading "-f FRAMEWORK" reaches it as --framework
+  const char* alias = "";       // another word for it; empty: none
 };
 
 std::span<const ToolCommand> tool_commands();

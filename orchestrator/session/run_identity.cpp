@@ -209,6 +209,7 @@ std::string journal_metadata(const SessionState& session, const CsvStyle& style,
                 {"api_info", options.api_info},
                 {"forward", options.forward},
                 {"backward", options.backward},
+                {"real_data", session.plan.real_data()},
                 {"backend", session.backend.name},
                 {"tested_on", tested_on_text(tested_on(*session.backend.row))}};
   for (const BackendSetting& setting : session.backend.settings) metadata[setting.name] = setting.values;

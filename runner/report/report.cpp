@@ -201,10 +201,21 @@ class PageData {
   std::map<std::int32_t, std::pair<std::size_t, std::int64_t>> blames_;  // by device: its calls, the row of the first
 };
 
+// How a script gets the inputs that were checked: those of a recording with tensors, wherever they may lie.
+std::string script_options(const nlohmann::ordered_json& metadata) {
+  std::string options;
+  const auto real_data = metadata.find("real_data");
+  if (real_data != metadata.end() && *real_data == true) options += " --data_mode real_data";
+  const nlohmann::ordered_json print = metadata.value("fingerprint", nlohmann::ordered_json::object());
+  if (print.is_object() && text_in(print, "outside_data") == "allowed") options += " --allow-outside-data";
+  return options;
+}
+
 // What completes a command line for one call.
 Json commands_json(const RunRecords& records, const std::string& stamp, const Redaction& redaction) {
   if (!records.sources.files.empty()) {
-    return {{"program", ""}, {"run", ""}, {"rank", ""}, {"recording", ""}, {"is_dump", false}, {"journal", ""}};
+    return {{"program", ""},        {"run", ""},        {"rank", ""},   {"recording", ""},
+            {"script_options", ""}, {"is_dump", false}, {"journal", ""}};
   }
   // For a rank they are those of the whole run, with the rank in front of the call.
   // The lines are run where the page is: what it was given is named absolutely, the journal lies beside it.
@@ -225,6 +236,7 @@ Json commands_json(const RunRecords& records, const std::string& stamp, const Re
           {"program", words.empty() ? "msrun" : words.front()},
           {"run", run},
           {"recording", redaction.on() ? "FILE" : shell_quoted(sanitised(recording))},
+          {"script_options", script_options(records.metadata)},
           {"is_dump", !text_in(records.metadata, "api_info").empty()},
           {"journal", redaction.on() ? "FILE" : shell_quoted(journal)}};
 }

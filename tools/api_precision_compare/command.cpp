@@ -9,7 +9,9 @@
 #include "kernels/base/text.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
+#include "kernels/io/yaml/checker_config.h"
 #include "runner/results/reason.h"
+#include "tools/api_precision_compare/found_inputs.h"
 #include "tools/api_precision_compare/inputs.h"
 
 namespace msrun::api_precision_compare {
@@ -67,7 +69,31 @@ std::string summary_text(const Report& report) {
   return text + "Result:  " + sanitised(report.result_path) + "\nDetails: " + sanitised(report.details_path) + "\n";
 }
 
-int run(const Options& options) {
+namespace {
+
+// By config.yaml, as in msProbe.
+int decimals_by(const std::string& config_path, int usual) {
+  const bool is_json = config_path.ends_with(".json");
+  if (!config_path.empty()) check_input_file(config_path, {".json", ".yaml", ".yml"}, max_csv_bytes);
+  const std::string yaml = is_json               ? config_yaml_for(config_path)
+                           : config_path.empty() ? installed_config_yaml()
+                                                 : config_path;
+  return yaml.empty() ? usual : decimals_of(yaml).value_or(usual);
+}
+
+// The command with everything found that was not named.
+Options completed(const Options& given) {
+  Options options = given;
+  InputPaths paths = with_found_inputs(given.npu_path, given.gpu_path);
+  for (const std::string& notice : paths.notices) std::cerr << "api_precision_compare: " << notice << '\n';
+  options.npu_path = std::move(paths.npu);
+  options.gpu_path = std::move(paths.gpu);
+  options.rules.decimals = decimals_by(given.config_path, given.rules.decimals);
+  return options;
+}
+
+// The files are there.
+int compare_files(const Options& options) {
   for (const std::string& path : {options.npu_path, options.gpu_path}) check_input_file(path, {".csv"}, max_csv_bytes);
   prepare_output_directory(options.out_path);
   const std::string differences = input_differences(options.npu_path, options.gpu_path);
@@ -107,5 +133,9 @@ int run(const Options& options) {
   }
   return is_met(options.fail_on, report) ? exit_fail_on : exit_completed;
 }
+
+}  // namespace
+
+int run(const Options& options) { return compare_files(completed(options)); }
 
 }  // namespace msrun::api_precision_compare

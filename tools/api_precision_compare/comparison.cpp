@@ -320,6 +320,7 @@ Report compare(const std::string& npu_path, const std::string& gpu_path, const s
                const Rules& rules) {
   const Reading reading = rules.compat_msprobe ? Reading::msprobe : Reading::careful;
   DetailsFile npu(npu_path, "npu_csv", reading);
+  npu.write_with(rules.decimals);
   auto gpu = std::make_unique<DetailsFile>(gpu_path, "gpu_csv", reading);
   return Comparison(npu, std::move(gpu), directory, rules).run();
 }

@@ -236,7 +236,7 @@ std::string DetailsFile::copied(Metric metric) const {
   if (column == ColumnType::mixed && !is_missing_value(text)) return text;
   const double value =
       is_missing_value(text) ? std::numeric_limits<double>::quiet_NaN() : cell_number(trimmed(text)).value_or(0);
-  return cell_text({column == ColumnType::integer ? Cell::Kind::integer : Cell::Kind::fp64, value}, 14);
+  return cell_text({column == ColumnType::integer ? Cell::Kind::integer : Cell::Kind::fp64, value}, decimals_);
 }
 
 bool DetailsFile::next(OutputRow& row) {

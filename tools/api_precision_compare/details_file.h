@@ -66,6 +66,8 @@ class DetailsFile {
   const std::string& path() const { return path_; }
   // Rows that the file has about, for those who keep something of each.
   std::size_t expected_rows() const { return bytes_.size() / 256; }
+  // Numbers of a column that holds nothing else are written again with so many decimals.
+  void write_with(int decimals) { decimals_ = decimals; }
   // Bytes of a last row that ends within quotes.
   std::size_t torn_bytes() const { return reader_.torn_bytes(); }
 
@@ -87,6 +89,7 @@ class DetailsFile {
   CsvReader reader_;
   std::vector<std::string> fields_;
   std::size_t columns_ = 0;
+  int decimals_ = 14;
   std::size_t row_number_ = 0;
   std::array<std::size_t, text_count> text_columns_;
   std::array<std::size_t, metric_count> metric_columns_;

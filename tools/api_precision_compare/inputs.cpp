@@ -34,7 +34,17 @@ struct JournalSays {
   json fingerprint;     // null if that is not known
   Checksums checksums;  // of the calls' inputs, by name
   bool simulated = false;
+  std::string kind;  // of the device: "npu", "gpu"; empty if that is not known
 };
+
+// "torch:npu" and "torch:cuda" are what torch calls them.
+std::string kind_in(const json& metadata) {
+  const json devices = metadata.value("torch_device", json());
+  const std::string text = devices.dump();
+  const bool npu = text.find("npu") != std::string::npos;
+  const bool gpu = text.find("cuda") != std::string::npos;
+  return npu == gpu ? "" : npu ? "npu" : "gpu";
+}
 
 class Reading {
  public:
@@ -43,6 +53,7 @@ class Reading {
   JournalSays read(const journal::Source& source) {
     RunHeader metadata = RunHeader::parse(journal::read_header(source).metadata, nullptr, false);
     if (metadata.is_object() && !rank_.empty()) metadata = header_of_rank(std::move(metadata), rank_);
+    if (metadata.is_object()) says_.kind = kind_in(metadata);
     if (metadata.is_object() && metadata.contains("fingerprint") && metadata["fingerprint"].is_object()) {
       says_.fingerprint = metadata["fingerprint"];
     }
@@ -135,6 +146,8 @@ std::string input_differences(const std::string& npu_csv, const std::string& gpu
                             " calls, the first by name is " + sanitised(different.front());
   return differences.empty() ? calls : calls + "; " + differences;
 }
+
+std::string device_kind(const std::string& csv) { return read_journal_of(csv).kind; }
 
 bool was_simulated(const std::string& csv) {
   if (read_journal_of(csv).simulated) return true;

@@ -11,6 +11,9 @@ namespace msrun::api_precision_compare {
 // programs have none.
 std::string input_differences(const std::string& npu_csv, const std::string& gpu_csv);
 
+// Which device the journal beside the CSV says that it was: "npu", "gpu", or nothing.
+std::string device_kind(const std::string& csv);
+
 // Whether the journal beside the CSV says that the run, or a part of it, had a simulated device. False where there is
 // no journal that can be read.
 bool was_simulated(const std::string& csv);

@@ -21,6 +21,7 @@ struct Rules {
   Policy policy = Policy::per_api;
   bool compat_msprobe = false;
   bool english = false;  // titles and texts
+  int decimals = 14;     // of the numbers in the files
 };
 
 struct Judgement {

@@ -9,9 +9,13 @@ namespace msrun::api_precision_compare {
 namespace {
 
 constexpr auto files = std::to_array<Option>({
-    {"-npu, --npu_csv_path FILE", "accuracy_checking_details_<time>.csv of the NPU", Takes::one_value},
-    {"-gpu, --gpu_csv_path FILE", "accuracy_checking_details_<time>.csv of the GPU", Takes::one_value},
+    {"-npu, --npu_csv_path FILE",
+     "accuracy_checking_details_<time>.csv of the NPU; default: the one in the current folder", Takes::one_value},
+    {"-gpu, --gpu_csv_path FILE",
+     "accuracy_checking_details_<time>.csv of the GPU; default: the one in the current folder", Takes::one_value},
     {"-o, --out_path DIR", "directory of the two output files (default ./)", Takes::one_value},
+    {"-config, --config_path FILE",
+     "config.yaml whose precision is the number of decimals; or config.json, beside which it is", Takes::one_value},
 });
 
 constexpr auto judging = std::to_array<Option>({
@@ -43,15 +47,11 @@ CommandDescription description() {
 }
 
 Options options_from(const Arguments& arguments) {
-  for (const char* name : {"npu", "gpu"}) {
-    if (arguments.given(name)) continue;
-    throw UserError("the option " + arguments.shown(name) +
-                    " FILE is missing (api_precision_compare -h lists all options)");
-  }
   Options options;
   options.npu_path = arguments.text("npu");
   options.gpu_path = arguments.text("gpu");
   options.out_path = arguments.text("out_path", options.out_path);
+  options.config_path = arguments.text("config_path");
   options.rules.policy =
       arguments.choice("standard", options.rules.policy, {{"per_api", Policy::per_api}, {"current", Policy::current}});
   options.rules.compat_msprobe = arguments.choice("compat", false, {{"msprobe", true}});

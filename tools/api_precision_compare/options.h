@@ -13,9 +13,10 @@ namespace msrun::api_precision_compare {
 enum class FailLevel : std::uint8_t { never, error, warning };
 
 struct Options {
-  std::string npu_path;
+  std::string npu_path;  // empty: what the current folder has
   std::string gpu_path;
   std::string out_path = "./";
+  std::string config_path;  // empty: the config.yaml of an installed msProbe, if there is one
   Rules rules;
   FailLevel fail_on = FailLevel::never;
 };

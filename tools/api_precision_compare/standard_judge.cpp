@@ -38,8 +38,6 @@ bool is_float8_output(std::string_view dtype) {
   return select_standard("", dtype, false, Policy::per_api) == Standard::ulp;
 }
 
-std::string fixed(double value) { return cell_text(Cell::fp64(value), 14); }
-
 class StandardJudge {
  public:
   StandardJudge(std::string_view api, const OutputRow& npu, const OutputRow& gpu, const Rules& rules,
@@ -90,6 +88,8 @@ class StandardJudge {
   }
 
  private:
+  std::string fixed(double value) const { return cell_text(Cell::fp64(value), rules_.decimals); }
+
   enum class Agreement : std::uint8_t { finite, same, different };
   struct Ratio {
     double value = nan;

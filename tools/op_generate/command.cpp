@@ -19,7 +19,9 @@
 #include "kernels/io/files/named_output.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/whole_file.h"
+#include "tools/op_generate/drawn_inputs.h"
 #include "tools/op_generate/extraction.h"
+#include "tools/op_generate/fitted_values.h"
 #include "tools/op_generate/recorded_case.h"
 #include "tools/op_generate/script.h"
 
@@ -87,6 +89,7 @@ void warn_of_ranges(const RecordedCase& recorded) {
       const TensorSpec* spec = recorded_tensor(leaf);
       if (spec == nullptr) return;
       const auto is_odd = [](const auto& bound) { return bound && !std::isfinite(*bound); };
+      if (masked_draw(*spec)) return;
       if (is_odd(spec->min) || is_odd(spec->max)) ++tensors;
     });
   };
@@ -136,10 +139,11 @@ int run(const Options& options) {
   const Configuration configuration = from_dump ? options.from_dump : read_configuration(options.input, warn);
   check_outputs(configuration, options);
   const std::string extraction = extraction_text(configuration, options);
-  const RecordedCase recorded = read_case(configuration, extraction, options.run);
+  RecordedCase recorded = read_case(configuration, extraction, options.run);
   check_script(configuration, options, script_path(options, recorded));
   check_data(configuration, recorded);
   if (options.run) check_native_run(configuration, recorded);
+  if (has_script(recorded)) note_fitted_values(recorded, warn);
   write_outputs(configuration, options, extraction, recorded);
   if (!recorded.not_compared.empty())
     warn(recorded.key() + ": the script compares no values: " + recorded.not_compared);

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <limits>
-#include <memory>
+#include <functional>
 #include <ostream>
 
 #include "kernels/api/operators.h"
@@ -13,38 +11,14 @@
 #include "kernels/compare/rounding.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/io/files/paths.h"
-#include "kernels/io/numpy/npy.h"
-#include "kernels/io/torch/pt_file.h"
 #include "kernels/numeric/sums.h"
+#include "tools/op_generate/drawn_inputs.h"
 #include "tools/op_generate/python_text.h"
-#include "tools/op_generate/script.h"
 #include "tools/op_generate/table.h"
 
 namespace msrun::op_generate {
 
 namespace {
-
-double least_of(DType dtype) {
-  if (is_floating(dtype)) return -max_finite(dtype);
-  return visit_dtype(dtype, [](auto zero) -> double {
-    if constexpr (std::is_integral_v<decltype(zero)>) {
-      return static_cast<double>(std::numeric_limits<decltype(zero)>::min());
-    } else {
-      return 0;
-    }
-  });
-}
-
-double most_of(DType dtype) {
-  if (is_floating(dtype)) return max_finite(dtype);
-  return visit_dtype(dtype, [](auto zero) -> double {
-    if constexpr (std::is_integral_v<decltype(zero)>) {
-      return static_cast<double>(std::numeric_limits<decltype(zero)>::max());
-    } else {
-      return 0;
-    }
-  });
-}
 
 std::string values_text(const Tensor& tensor) {
   std::string text;
@@ -64,140 +38,40 @@ std::string values_text(const Tensor& tensor) {
   return text;
 }
 
-// Builds the tensors of a call in the order of a script, and lists them.
-class InputBuilder {
+// The tensors that were built, as JSON, in the order of a script.
+class Listing {
  public:
-  InputBuilder(const RecordedCase& recorded, const NativeRun& run)
-      : recorded_(recorded), run_(run), stream_(static_cast<std::uint32_t>(recorded.seed)) {}
-
-  MaterialisedCall call(std::int64_t iteration) {
-    iteration_ = iteration;
-    MaterialisedCall call;
-    call.name = recorded_.name;
-    call.parts = {recorded_.type, recorded_.api, recorded_.name.substr(recorded_.name.rfind('.') + 1)};
-    call.autocast = false;
-    for (std::size_t i = 0; i < recorded_.args.size(); ++i) {
-      call.args.push_back(value(recorded_.args[i], indexed_name("arg", i), call.requires_grad));
-    }
-    for (const auto& [key, recorded_value] : recorded_.kwargs) {
-      call.kwargs.emplace_back(key, value(recorded_value, "kwarg_" + key, call.requires_grad));
-    }
-    std::vector<bool> ignored;
-    for (std::size_t i = 0; i < recorded_.gradients.size(); ++i) {
-      call.gradients.push_back(value(recorded_.gradients[i], indexed_name("arg", i), ignored));
-    }
-    call.backward.run = recorded_.propagation == Direction::backward;
-    return call;
+  void add(const BuiltCall& drawn) {
+    std::size_t place = 0;
+    for_each_input(drawn.call, [&](const Tensor& tensor) { add(tensor, drawn.names[place++]); });
   }
 
-  std::string listing() const { return "[\n" + listing_ + "\n]\n"; }
+  std::string text() const { return "[\n" + text_ + "\n]\n"; }
 
  private:
-  Value value(const Value& recorded, const std::string& name, std::vector<bool>& requires_grad) {
-    if (const List* list = recorded.get<List>()) {
-      List result;
-      for (std::size_t i = 0; i < list->size(); ++i) {
-        result.push_back(value((*list)[i], indexed_name(name, i), requires_grad));
-      }
-      return result;
-    }
-    if (const Dict* dict = recorded.get<Dict>()) {
-      Dict result;
-      for (const auto& [key, entry] : *dict) result.emplace_back(key, value(entry, name + "_" + key, requires_grad));
-      return result;
-    }
-    const TensorSpec* spec = recorded_tensor(recorded);
-    if (spec == nullptr) return recorded;
-    const Tensor tensor = build(*spec, name);
-    requires_grad.push_back(spec->requires_grad && is_floating(tensor.dtype()));
-    list_tensor(tensor, name);
-    return tensor;
-  }
-
-  Tensor build(const TensorSpec& spec, const std::string& name) {
-    const std::optional<DType> dtype = parse_dtype(spec.dtype);
-    if (recorded_.data_mode == DataMode::real_data && !spec.data_path.empty()) return load(spec, dtype);
-    if (!dtype || is_complex(*dtype) || is_float8(*dtype)) throw UserError(spec.dtype + " is not supported!");
-    if (element_count(spec.shape) == 0) return Tensor::zeros(*dtype, spec.shape);
-    if (!spec.max || !spec.min) {
-      run_.report(name + ": no range was recorded; all its values are 0.");
-      return Tensor::zeros(*dtype, spec.shape);
-    }
-    ValueRange range{spec.min, spec.max, {}, {}};
-    if (*dtype == DType::boolean) {
-      range.min = finite(*spec.min, 0, name + " Min");
-      range.max = finite(*spec.max, 1, name + " Max");
-    } else {
-      const auto [low, high] = numbers(*spec.min, *spec.max, *dtype, name);
-      range.min = bound(low, *dtype, least_of(*dtype), name + " Min");
-      range.max = bound(high, *dtype, most_of(*dtype), name + " Max");
-    }
-    if (is_integer(*dtype) && *range.min > *range.max) {
-      run_.report(name + ": Min is greater than Max; they were exchanged.");
-      std::swap(range.min, range.max);
-    }
-    if (run_.seed_mode == SeedMode::stream) {
-      // Where torch's own steps would give infinity, scripts interpolate as RangeRule::finite does.
-      const bool overflows = is_floating(*dtype) && !(std::abs(*range.max - *range.min) <= max_finite(*dtype));
-      return random_tensor(*dtype, spec.shape, range, stream_, overflows ? RangeRule::finite : RangeRule::torch);
-    }
-    Philox words(random_key(static_cast<std::uint64_t>(recorded_.seed + iteration_), recorded_.name, name));
-    return random_tensor(*dtype, spec.shape, range, words, RangeRule::finite);
-  }
-
-  // What a tensor held that overflowed says nothing of what the call was made for, and numbers at the end of the range
-  // would overflow on the side that is less precise alone.
-  std::pair<double, double> numbers(double low, double high, DType dtype, const std::string& name) const {
-    if (!is_floating(dtype) || (std::isfinite(low) && std::isfinite(high))) return {low, high};
-    double reach = 1;
-    for (const double bound : {low, high}) {
-      if (std::isfinite(bound)) reach = std::min(2 * std::max(reach, std::abs(bound)), most_of(dtype));
-    }
-    low = finite(low, -reach, name + " Min");
-    return {low, finite(high, reach, name + " Max")};
-  }
-
-  double finite(double bound, double instead, const std::string& name) const {
-    if (std::isfinite(bound)) return bound;
-    run_.report(name + ": " + python_float(bound) + " says nothing of the range; " + python_float(instead) +
-                " is taken in its place.");
-    return instead;
-  }
-
-  double bound(double value, DType dtype, double limit, const std::string& name) const {
-    if (std::isfinite(value) && value >= least_of(dtype) && value <= most_of(dtype)) return value;
-    run_.report(name + ": " + python_float(value) + " lies outside of the range of the dtype; " + python_float(limit) +
-                " is taken in its place.");
-    return limit;
-  }
-
-  Tensor load(const TensorSpec& spec, std::optional<DType> dtype) const {
-    const std::string& path = spec.data_path;
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) throw UserError("ERROR: The file path " + path + " does not exist.");
-    if (!path.ends_with(".npy")) return read_pt(path);
-    const Tensor tensor = read_npy(path);
-    return dtype ? tensor.to(*dtype) : tensor;
-  }
-
-  void list_tensor(const Tensor& tensor, const std::string& name) {
-    if (run_.inputs_path.empty()) return;
+  void add(const Tensor& tensor, const std::string& name) {
     std::string shape;
     for (const std::int64_t size : tensor.shape()) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
-    listing_ += (listing_.empty() ? "" : ",\n") + std::string("{\"name\": ") + string_literal(name) +
-                ", \"dtype\": " + string_literal(torch_name(tensor.dtype())) + ", \"shape\": [" + shape +
-                "], \"values\": [" + values_text(tensor) + "]}";
+    text_ += (text_.empty() ? "" : ",\n") + std::string("{\"name\": ") + string_literal(name) +
+             ", \"dtype\": " + string_literal(torch_name(tensor.dtype())) + ", \"shape\": [" + shape +
+             "], \"values\": [" + values_text(tensor) + "]}";
   }
 
-  const RecordedCase& recorded_;
-  const NativeRun& run_;
-  MersenneTwister stream_;
-  std::int64_t iteration_ = 0;
-  std::string listing_;
+  std::string text_;
 };
 
-Tensor raised(const Tensor& tensor) {
+// The call with other tensors in place of its arguments; the gradients of its outputs stay.
+MaterialisedCall with_arguments(const MaterialisedCall& call, const std::function<Tensor(const Tensor&)>& change) {
+  MaterialisedCall other = with_inputs(call, change);
+  other.gradients = call.gradients;
+  return other;
+}
+
+// A tensor of the benchmark, or the gradient of an output, raised as the script raises it.
+Tensor raised(const Tensor& tensor, const CallPrecision& precision) {
+  if (is_castable(tensor.dtype()) && precision.raised_to) return tensor.to(*precision.raised_to);
   if (is_half(tensor.dtype())) return tensor.to(DType::float32);
+  if (tensor.dtype() == DType::complex64) return tensor.to(DType::complex128);
   return tensor.dtype() == DType::float32 ? tensor.to(DType::float64) : tensor;
 }
 
@@ -211,6 +85,48 @@ Value compared(const Operator& op, const MaterialisedCall& call) {
     if (call.requires_grad[i]) wanted.push_back(evaluation.gradients[i]);
   }
   return wanted;
+}
+
+// As under the autocast of the recorded call. Gradients have the dtypes of the arguments.
+Value of_device(const Operator& op, const RecordedCase& recorded, const MaterialisedCall& call) {
+  const std::optional<DType> casts_to = recorded.precision.casts_to;
+  if (!casts_to) return compared(op, call);
+  Value result = compared(op, with_arguments(call, [&](const Tensor& tensor) {
+                            return is_castable(tensor.dtype()) ? tensor.to(*casts_to) : tensor;
+                          }));
+  List* gradients = call.backward.run ? result.get<List>() : nullptr;
+  std::size_t place = 0;
+  std::size_t wanted = 0;
+  for_each_argument(call, [&](const Tensor& tensor) {
+    if (gradients == nullptr || !call.requires_grad[place++] || wanted >= gradients->size()) return;
+    Value& gradient = (*gradients)[wanted++];
+    if (const Tensor* made = gradient.get<Tensor>()) gradient = made->to(tensor.dtype());
+  });
+  return result;
+}
+
+// The arguments are those that the device's operator is given: rounded where autocast lowers them.
+Value of_benchmark(const Operator& op, const RecordedCase& recorded, const MaterialisedCall& call) {
+  if (!recorded.raises) return compared(op, call);
+  const CallPrecision& precision = recorded.precision;
+  const bool lowers = precision.casts_to && precision.casts_to == precision.autocast;
+  const MaterialisedCall rounded = with_arguments(call, [&](const Tensor& tensor) {
+    return lowers && is_castable(tensor.dtype()) ? tensor.to(*precision.casts_to).to(tensor.dtype()) : tensor;
+  });
+  return compared(op, with_inputs(rounded, [&](const Tensor& tensor) { return raised(tensor, precision); }));
+}
+
+// Of gradients the dtype that each was computed in, where autocast has lowered its argument.
+std::vector<std::optional<DType>> computed_dtypes(const RecordedCase& recorded, const MaterialisedCall& call) {
+  std::vector<std::optional<DType>> dtypes;
+  const CallPrecision& precision = recorded.precision;
+  if (!call.backward.run || !precision.casts_to || precision.casts_to != precision.autocast) return dtypes;
+  std::size_t place = 0;
+  for_each_argument(call, [&](const Tensor& tensor) {
+    if (!call.requires_grad[place++]) return;
+    dtypes.push_back(is_castable(tensor.dtype()) ? precision.casts_to : std::nullopt);
+  });
+  return dtypes;
 }
 
 // A table is judged by its standard alone; a pre-check looks at the cosine and the largest absolute error first, and
@@ -249,20 +165,27 @@ void tell_what_is_no_fault(const Operator& op, const RecordedCase& recorded, con
 void run_natively(const RecordedCase& recorded, const NativeRun& run, std::ostream& out) try {
   const Operator* op = operator_of(recorded.type, recorded.api);
   if (op == nullptr) throw UserError("msrun has no operator for " + recorded.type + "." + recorded.api + ".");
-  InputBuilder inputs(recorded, run);
+  DrawnInputs inputs(recorded, run.seed_mode, run.report);
+  Listing listing;
+  std::int64_t unknown = 0;
   for (std::int64_t i = 0; i < recorded.iterations; ++i) {
     out << "iter: " << i << ":\n";
-    const MaterialisedCall call = inputs.call(i);
-    const Value device = compared(*op, call);
+    const BuiltCall drawn = inputs.next();
+    if (!run.inputs_path.empty()) listing.add(drawn);
+    const Value device = of_device(*op, recorded, drawn.call);
     const SumRecorder sums;
-    const Value bench = compared(*op, recorded.raises ? with_inputs(call, raised) : call);
-    out << "Compare result:\n" << comparison_text(device, bench, recorded.standard);
+    const Value bench = of_benchmark(*op, recorded, drawn.call);
+    const ComparedOutputs found =
+        compared_results(device, bench, recorded.standard, computed_dtypes(recorded, drawn.call));
+    out << "Compare result:\n" << found.text;
+    unknown += found.unknown;
     tell_what_is_no_fault(*op, recorded, device, bench, sums.seen().longest, "", run);
   }
+  if (unknown > 0) out << nan_notice(unknown);
   out << "Compare finished.\n";
   if (run.inputs_path.empty()) return;
   AtomicFile file(run.inputs_path);
-  file.write(inputs.listing());
+  file.write(listing.text());
   file.commit();
 } catch (const SkipError& error) {
   throw UserError(recorded.key() + " cannot be run: " + error.what());

@@ -6,13 +6,9 @@
 #include <iosfwd>
 #include <string>
 
-#include "tools/op_generate/recorded_case.h"
+#include "tools/op_generate/drawn_inputs.h"
 
 namespace msrun::op_generate {
-
-// stream: random data as the script builds them, from torch's one stream. per_api: as a pre-check does, from a stream
-// of every argument's own.
-enum class SeedMode : std::uint8_t { stream, per_api };
 
 struct NativeRun {
   SeedMode seed_mode = SeedMode::stream;

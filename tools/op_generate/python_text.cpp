@@ -125,6 +125,10 @@ std::string python_float(double value) {
   return text;
 }
 
+std::string python_number(double value) {
+  return std::isfinite(value) ? python_float(value) : "float(" + string_literal(python_float(value)) + ")";
+}
+
 std::string string_literal(std::string_view text) {
   constexpr unsigned replacement = 0xFFFD;
   std::string result = "\"";

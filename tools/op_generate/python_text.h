@@ -12,6 +12,9 @@ namespace msrun::op_generate {
 // The shortest decimals that give the number again, in the form of Python's repr: "3.0", "1e-05", "8.1e+16", "nan".
 std::string python_float(double value);
 
+// A Python expression of the number: float("nan") of one that has no literal.
+std::string python_number(double value);
+
 // A string literal of printable ASCII characters in double quotes, which Python and JSON read alike. Bytes that are no
 // UTF-8 become U+FFFD.
 std::string string_literal(std::string_view text);

@@ -244,6 +244,14 @@ DumpEntry entry_of(const JsonNode& record, std::string_view name) {
   return entry;
 }
 
+// The dtype of the first result; empty if that is no tensor.
+std::string output_dtype_of(const JsonNode& record) {
+  const std::optional<JsonNode> outputs = find_member(record, "output");
+  if (!outputs || !outputs->is_array() || outputs->count() == 0) return "";
+  const JsonNode first = *outputs->begin();
+  return first.is_object() ? text_of(first, "dtype") : "";
+}
+
 struct Gradients {
   std::string key;  // under which they stand
   List values;
@@ -402,7 +410,11 @@ RecordedCase read_case(const Configuration& configuration, const std::string& te
   }
   // Data are those of a pre-check: class indices that are classes, say.
   const Operator* op = has_script(result) ? operator_of(result.type, result.api) : nullptr;
-  if (op != nullptr) take_traits(*op, result);
+  if (op != nullptr) {
+    take_traits(*op, result);
+    result.precision = precision_of(*op, ApiName{result.type, result.api, ""}, result.args, result.kwargs,
+                                    output_dtype_of(*members.forward));
+  }
   result.standard = select_standard(result.api, DType::float32, false, Policy::per_api);
   return result;
 }

@@ -3,15 +3,31 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "kernels/api/operators.h"
 #include "kernels/compare/standards.h"
+#include "tools/op_generate/call_precision.h"
 #include "tools/op_generate/configuration.h"
 
 namespace msrun::op_generate {
 
 enum class Framework : std::uint8_t { pytorch, mindspore, mindtorch };
+
+// Elements of a random tensor that become one value, a Python expression: `count` of them, from the first on.
+struct FittedRun {
+  std::int64_t first;
+  std::int64_t step;
+  std::int64_t count;
+  std::string value;
+};
+
+struct FittedTensor {
+  std::vector<std::vector<FittedRun>> iterations;  // one for each
+  bool is_changed = false;                         // in any of them
+};
 
 struct RecordedCase {
   std::string name;  // "Functional.softmax.0"
@@ -24,10 +40,13 @@ struct RecordedCase {
   std::int64_t iterations = 1;
   Standard standard = Standard::benchmark;  // of floating outputs
   bool raises = true;                       // the benchmark's inputs are raised
-  std::string not_compared;                 // why its results are not, a sentence; empty: they are
-  List args;                                // tensor leaves are TensorSpecs, whose files have absolute paths
+  CallPrecision precision;
+  std::string not_compared;  // why its results are not, a sentence; empty: they are
+  List args;                 // tensor leaves are TensorSpecs, whose files have absolute paths
   Dict kwargs;
   List gradients;  // of the outputs; only for backward
+  // Arguments by their names in the script, those that random data are changed in (fitted_values.h).
+  std::map<std::string, FittedTensor> fitted;
 
   // "Functional.softmax.0.forward"
   std::string key() const { return name + "." + direction_text(propagation); }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "tools/op_generate/drawn_inputs.h"
 #include "tools/op_generate/metric_limits.h"
 #include "tools/op_generate/python_text.h"
 #include "tools/op_generate/templates.h"
@@ -11,12 +12,7 @@ namespace msrun::op_generate {
 
 namespace {
 
-// A Python expression of a number.
-std::string number(double value) {
-  return std::isfinite(value) ? python_float(value) : "float(" + string_literal(python_float(value)) + ")";
-}
-
-std::string optional_number(const std::optional<double>& value) { return value ? number(*value) : "None"; }
+std::string optional_number(const std::optional<double>& value) { return value ? python_number(*value) : "None"; }
 
 std::string truth(bool value) { return value ? "True" : "False"; }
 
@@ -24,20 +20,43 @@ std::string described(const std::string& type, const std::string& value) {
   return "{\"type\": " + string_literal(type) + ", \"value\": " + value + "}";
 }
 
-std::string tensor_text(const TensorSpec& spec, const std::string& name, bool real_data) {
+// "[first, step, count, value]" for each run, of every iteration one list.
+std::string fitted_text(const FittedTensor& fitted) {
+  std::string text;
+  for (const std::vector<FittedRun>& runs : fitted.iterations) {
+    text += text.empty() ? "[" : ", [";
+    for (const FittedRun& run : runs) {
+      text += (&run == runs.data() ? "[" : ", [") + std::to_string(run.first) + ", " + std::to_string(run.step) + ", " +
+              std::to_string(run.count) + ", " + run.value + "]";
+    }
+    text += "]";
+  }
+  return "[" + text + "]";
+}
+
+std::string masked_text(const MaskedDraw& masked) {
+  return "[" + python_number(masked.range.low) + ", " + python_number(masked.range.high) + ", " +
+         python_number(masked.range.mask) + ", " + python_number(masked.limit) + "]";
+}
+
+std::string tensor_text(const TensorSpec& spec, const std::string& name, bool real_data, const FittedTensor* fitted) {
   std::string shape;
   for (const std::int64_t size : spec.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
   std::string text = "{\"type\": \"torch.Tensor\", \"parameter_name\": " + string_literal(name) +
                      ", \"dtype\": " + string_literal(spec.dtype) + ", \"shape\": [" + shape +
                      "], \"Max\": " + optional_number(spec.max) + ", \"Min\": " + optional_number(spec.min) +
                      ", \"requires_grad\": " + truth(spec.requires_grad);
-  if (real_data && !spec.data_path.empty()) text += ", \"data_name\": " + string_literal(spec.data_path);
+  if (real_data && !spec.data_path.empty()) return text + ", \"data_name\": " + string_literal(spec.data_path) + "}";
+  if (const auto masked = masked_draw(spec)) text += ", \"masked\": " + masked_text(*masked);
+  if (fitted != nullptr) text += ", \"fitted\": " + fitted_text(*fitted);
   return text + "}";
 }
 
 class Literals {
  public:
-  explicit Literals(bool real_data) : real_data_(real_data) {}
+  // fitted: tensors by their names, of which random elements are changed.
+  Literals(bool real_data, const std::map<std::string, FittedTensor>& fitted)
+      : real_data_(real_data), fitted_(fitted) {}
 
   std::string value(const Value& value, const std::string& name) const {
     if (const List* list = value.get<List>()) {
@@ -54,8 +73,10 @@ class Literals {
       }
       return described("dict", "{" + text + "}");
     }
-    if (const TensorSpec* spec = recorded_tensor(value)) return tensor_text(*spec, name, real_data_);
-    return leaf(value);
+    const TensorSpec* spec = recorded_tensor(value);
+    if (spec == nullptr) return leaf(value);
+    const auto fitted = fitted_.find(name);
+    return tensor_text(*spec, name, real_data_, fitted == fitted_.end() ? nullptr : &fitted->second);
   }
 
  private:
@@ -63,7 +84,7 @@ class Literals {
     if (value.is_none()) return "None";
     if (const bool* flag = value.get<bool>()) return truth(*flag);
     if (const auto* integer = value.get<std::int64_t>()) return std::to_string(*integer);
-    if (const double* real = value.get<double>()) return number(*real);
+    if (const double* real = value.get<double>()) return python_number(*real);
     if (const auto* text = value.get<std::string>()) return string_literal(*text);
     if (const DType* dtype = value.get<DType>()) return described("torch.dtype", string_literal(torch_name(*dtype)));
     if (value.is<Ellipsis>()) return described("ellipsis", "None");
@@ -78,6 +99,7 @@ class Literals {
   }
 
   bool real_data_;
+  const std::map<std::string, FittedTensor>& fitted_;
 };
 
 std::string namespace_of(const RecordedCase& recorded) {
@@ -124,7 +146,12 @@ const char* framework_text(Framework framework) {
 }
 
 std::string case_text(const RecordedCase& recorded, const std::string& native) {
-  const Literals literals(recorded.data_mode == DataMode::real_data);
+  const bool real_data = recorded.data_mode == DataMode::real_data;
+  const std::map<std::string, FittedTensor> none;
+  const Literals literals(real_data, recorded.fitted);
+  const auto dtype = [](const std::optional<DType>& type) {
+    return type ? string_literal(name(*type)) : std::string("None");
+  };
   std::string text = "CASE = {\n";
   const auto entry = [&](const std::string& key, const std::string& value) {
     text += "    " + string_literal(key) + ": " + value + ",\n";
@@ -141,10 +168,13 @@ std::string case_text(const RecordedCase& recorded, const std::string& native) {
   entry("iter_times", std::to_string(recorded.iterations));
   entry("standard", string_literal(standard_title(recorded.standard)));
   entry("raises", truth(recorded.raises));
+  entry("raised_to", dtype(recorded.precision.raised_to));
+  entry("autocast", dtype(recorded.precision.autocast));
+  entry("casts_to", dtype(recorded.precision.casts_to));
   entry("not_compared", string_literal(recorded.not_compared));
   entry("args", positional(recorded.args, literals));
   entry("kwargs", keywords(recorded.kwargs, literals));
-  entry("gradients", positional(recorded.gradients, literals));
+  entry("gradients", positional(recorded.gradients, Literals(real_data, none)));
   entry("native", string_literal(native));
   return text + "}\n";
 }
@@ -155,15 +185,16 @@ std::string limits_text() {
     const std::string dtype = limits.dtype ? std::string(torch_name(*limits.dtype)) : "torch.float32";
     const ComparisonLimits& verdicts = comparison_limits(dtype);
     text += "    " + string_literal(limits.dtype ? name(*limits.dtype) : "default") +
-            ": {\"rtol\": " + number(limits.rtol) + ", \"small\": " + number(limits.small) +
-            ", \"small_atol\": " + number(limits.small_atol) +
+            ": {\"rtol\": " + python_number(limits.rtol) + ", \"small\": " + python_number(limits.small) +
+            ", \"small_atol\": " + python_number(limits.small_atol) +
             ", \"min_exponent\": " + std::to_string(limits.min_exponent) +
             ", \"mantissa_bits\": " + std::to_string(limits.mantissa_bits) +
-            ",\n        \"ulp_limit\": " + number(limits.ulp_limit) + ", \"ulp_mean\": " + number(verdicts.ulp_mean) +
-            ", \"ulp_proportion\": " + number(verdicts.ulp_proportion) + "},\n";
+            ",\n        \"ulp_limit\": " + python_number(limits.ulp_limit) +
+            ", \"ulp_mean\": " + python_number(verdicts.ulp_mean) +
+            ", \"ulp_proportion\": " + python_number(verdicts.ulp_proportion) + "},\n";
   }
   const auto entry = [&](const std::string& key, double value) {
-    text += "    " + string_literal(key) + ": " + number(value) + ",\n";
+    text += "    " + string_literal(key) + ": " + python_number(value) + ",\n";
   };
   entry("thousandth", dual_1000_limit);
   entry("pass", ratio_passes);
@@ -192,11 +223,14 @@ std::string definitions(std::string_view module) {
   return std::string(module);
 }
 
-// The definitions of a module in place of the line that imports them.
+// The definitions of a module in place of the statement that imports them.
 void replace_import(std::string& script, const std::string& name, std::string_view module) {
-  const std::size_t at = script.find("\nfrom " + name + " import ");
+  const std::string statement = "\nfrom " + name + " import ";
+  const std::size_t at = script.find(statement);
   if (at == std::string::npos) throw std::logic_error("a template that imports nothing of " + name);
-  script.replace(at + 1, script.find('\n', at + 1) - at, definitions(module) + "\n\n");
+  const bool has_lines = script[at + statement.size()] == '(';
+  const std::size_t end = has_lines ? script.find(')', at) + 1 : script.find('\n', at + 1);
+  script.replace(at + 1, end - at, definitions(module) + "\n\n");
 }
 
 }  // namespace

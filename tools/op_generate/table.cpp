@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
+#include <sstream>
 #include <utility>
-#include <vector>
 
-#include "kernels/tensor/tensor.h"
+#include "kernels/tensor/complex.h"
+#include "tools/op_generate/float_pair.h"
 #include "tools/op_generate/metric_limits.h"
 #include "tools/op_generate/python_text.h"
-#include "tools/op_generate/torch_sum.h"
 
 namespace msrun::op_generate {
 
@@ -19,241 +17,75 @@ namespace {
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char* passes = "pass";
+constexpr const char* warns = "warning";
 constexpr const char* fails = "error";
-
-// The number as a tensor of the dtype holds it.
-double rounded(DType dtype, double value) {
-  switch (dtype) {
-    case DType::float64:
-      return value;
-    case DType::float16:
-      return as_half(static_cast<float>(value));
-    case DType::bfloat16:
-      return as_bfloat16(static_cast<float>(value));
-    default:
-      return static_cast<float>(value);
-  }
-}
-
-// torch divides whole numbers in float32.
-double quotient(std::int64_t part, double whole) { return static_cast<float>(part) / static_cast<float>(whole); }
-
-std::vector<double> values_of(const Tensor& tensor) {
-  const Tensor wide = tensor.to(DType::float64).contiguous();
-  const double* first = wide.data<double>();
-  return {first, first + wide.numel()};
-}
-
-// The largest value; NaN if there is one.
-double largest(std::span<const double> values) {
-  double result = -std::numeric_limits<double>::infinity();
-  for (const double value : values) result = std::isnan(value) || value > result ? value : result;
-  const bool has_nan = std::ranges::any_of(values, [](double value) { return std::isnan(value); });
-  return has_nan ? std::numeric_limits<double>::quiet_NaN() : result;
-}
 
 // A cell: a count of nothing is the whole number 0, everything else a float.
 std::string cell(std::optional<double> value) { return value ? python_float(*value) : "0"; }
 
-// The quantities that the standards share, element by element, with the roundings of torch's operators.
-class FloatPair {
- public:
-  FloatPair(const Tensor& device, const Tensor& bench)
-      : device_type_(device.dtype()),
-        bench_type_(bench.dtype()),
-        wide_(promote(device.dtype(), bench.dtype())),
-        limits_(limits_of(device.dtype())),
-        device_(values_of(device)),
-        bench_(values_of(bench)),
-        narrow_(values_of(bench.to(device.dtype()))) {
-    const double eps = bench_type_ == DType::float64 ? 0x1p-52 : 0x1p-23;
-    const double small = rounded(bench_type_, limits_.small);
-    for (std::size_t i = 0; i < device_.size(); ++i) {
-      abs_err_.push_back(rounded(wide_, std::abs(device_[i] - bench_[i])));
-      rel_err_.push_back(rounded(wide_, abs_err_[i] / rounded(bench_type_, std::abs(bench_[i]) + eps)));
-      const bool finite = std::isfinite(device_[i]) && std::isfinite(narrow_[i]);
-      small_.push_back(finite && std::abs(bench_[i]) <= small);
-      normal_.push_back(finite && !small_.back());
-      const bool same = device_[i] == narrow_[i] || (std::isnan(device_[i]) && std::isnan(narrow_[i]));
-      agree_.push_back(!finite && same);
-      if (!finite && !same && !just_overflows(i)) ++disagreements_;
-    }
-  }
-
-  // Most numbers leave out what is not finite. NaN on both sides and equal infinities agree; anything else does not,
-  // unless one side is just inside of the dtype's range and the other just outside.
-  std::int64_t agreements() const { return std::ranges::count(agree_, true); }
-  std::int64_t disagreements() const { return disagreements_; }
-
-  // The share of small values whose error is too large.
-  std::optional<double> small_errors() const {
-    const double limit = rounded(wide_, limits_.small_atol);
-    return share(small_, [&](std::size_t i) { return abs_err_[i] > limit; });
-  }
-
-  std::optional<double> relative_errors() const {
-    const double limit = rounded(wide_, limits_.rtol);
-    return share(normal_, [&](std::size_t i) { return rel_err_[i] > limit; });
-  }
-
-  // also: of elements that count beside those.
-  double within_a_thousandth(std::int64_t also) const {
-    const double limit = rounded(wide_, 0.001);
-    return quotient(std::ranges::count_if(rel_err_, [&](double error) { return error < limit; }) + also, count());
-  }
-
-  double balance() const {
-    std::int64_t above = 0;
-    for (std::size_t i = 0; i < device_.size(); ++i)
-      above += device_[i] > narrow_[i] ? 1 : device_[i] < narrow_[i] ? -1 : 0;
-    return quotient(std::abs(above), count());
-  }
-
-  struct Ulp {
-    double largest = 0;
-    double mean = 0;
-    double proportion = 0;
-  };
-  Ulp ulp() const { return ulp_of(ulp_errors(device_type_ == DType::float32 ? DType::float64 : DType::float32)); }
-
-  // What is judged: where the numbers are not finite, as plain says, they say nothing.
-  Ulp judged_ulp(const Ulp& plain) const {
-    if (std::isfinite(plain.largest)) return plain;
-    UlpErrors errors = ulp_errors(DType::float64);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < agree_.size(); ++i) {
-      if (!agree_[i]) errors.values[kept++] = errors.values[i];
-    }
-    errors.values.resize(kept);
-    return kept > 0 ? ulp_of(errors) : Ulp{};
-  }
-
-  struct Errors {
-    double largest;
-    double mean;
-    double root_mean_square;
-  };
-  // The errors of the normal values; nothing if there are none.
-  std::optional<Errors> errors() const {
-    std::vector<double> relative;
-    std::vector<double> absolute;
-    for (std::size_t i = 0; i < device_.size(); ++i) {
-      if (!normal_[i]) continue;
-      relative.push_back(rel_err_[i]);
-      absolute.push_back(abs_err_[i]);
-    }
-    if (relative.empty()) return std::nullopt;
-    const double mean = rounded(wide_, torch_sum(relative, wide_) / static_cast<double>(relative.size()));
-    return Errors{largest(relative), mean, root_mean_square(absolute)};
-  }
-
- private:
-  struct UlpErrors {
-    DType dtype;  // in which they are computed
-    std::vector<double> values;
-  };
-
-  UlpErrors ulp_errors(DType wide) const {
-    std::vector<double> errors;
-    for (std::size_t i = 0; i < device_.size(); ++i) {
-      const double bench = rounded(wide, bench_[i]);
-      const double log2 = rounded(
-          wide, wide == DType::float64 ? std::log2(std::abs(bench)) : std::log2(static_cast<float>(std::abs(bench))));
-      double exponent = bench == 0 ? 0 : std::floor(log2);
-      if (!std::isnan(exponent)) exponent = std::max(exponent, static_cast<double>(limits_.min_exponent));
-      const double scale = rounded(wide, std::exp2(limits_.mantissa_bits - exponent));
-      const double difference = rounded(wide, std::abs(rounded(wide, device_[i]) - bench));
-      errors.push_back(rounded(wide, difference * scale));
-    }
-    return {wide, std::move(errors)};
-  }
-
-  Ulp ulp_of(const UlpErrors& errors) const {
-    const auto all = static_cast<double>(errors.values.size());
-    const auto over = std::ranges::count_if(errors.values, [&](double error) { return error > limits_.ulp_limit; });
-    return {largest(errors.values), rounded(errors.dtype, torch_sum(errors.values, errors.dtype) / all),
-            quotient(over, all)};
-  }
-
-  double root_mean_square(const std::vector<double>& errors) const {
-    const auto all = static_cast<double>(errors.size());
-    std::vector<double> squares;
-    for (const double error : errors) squares.push_back(rounded(wide_, error * error));
-    const double square = rounded(wide_, torch_sum(squares, wide_) / all);
-    if (std::isfinite(square)) return rounded(wide_, std::sqrt(square));
-    // The squares are too large for the dtype.
-    const double unit = largest(errors);
-    squares.clear();
-    for (const double error : errors) squares.push_back((error / unit) * (error / unit));
-    return rounded(wide_, unit * std::sqrt(torch_sum(squares, DType::float64) / all));
-  }
-
-  bool just_overflows(std::size_t i) const {
-    const double end = max_finite(device_type_);
-    const double bench = bench_[i];
-    return std::isfinite(bench) &&
-           std::abs(std::clamp(device_[i], -end, end) - bench) <= limits_.rtol * std::abs(bench);
-  }
-
-  double count() const { return static_cast<double>(device_.size()); }
-
-  std::optional<double> share(const std::vector<bool>& of, const std::function<bool(std::size_t)>& is) const {
-    std::int64_t all = 0;
-    std::int64_t part = 0;
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      if (!of[i]) continue;
-      ++all;
-      part += is(i) ? 1 : 0;
-    }
-    if (all == 0) return std::nullopt;
-    return quotient(part, static_cast<double>(all));
-  }
-
-  DType device_type_;
-  DType bench_type_;
-  DType wide_;
-  const MetricLimits& limits_;
-  std::vector<double> device_;
-  std::vector<double> bench_;
-  std::vector<double> narrow_;  // the benchmark in the device's dtype
-  std::vector<double> abs_err_;
-  std::vector<double> rel_err_;
-  std::vector<bool> small_;
-  std::vector<bool> normal_;
-  std::vector<bool> agree_;
-  std::int64_t disagreements_ = 0;
-};
-
 const char* verdict(bool is_right) { return is_right ? passes : fails; }
 
-// Each adds the rows of its standard and returns its verdict; null: it has none.
-const char* add_binary(const Tensor& device, const Tensor& bench, Rows& rows) {
-  std::int64_t unequal = 0;
-  for (std::int64_t i = 0; i < device.numel(); ++i) {
-    const bool equal = is_floating(device.dtype()) ? device.item(i) == bench.item(i) ||
-                                                         (std::isnan(device.item(i)) && std::isnan(bench.item(i)))
-                                                   : device.int_item(i) == bench.int_item(i);
-    unequal += equal ? 0 : 1;
-  }
-  const double rate = static_cast<double>(unequal) / static_cast<double>(device.numel());
-  rows.emplace_back("Error Rate", python_float(rate));
-  return verdict(unequal == 0);
+// As Python's "%g".
+std::string short_number(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
 }
 
-const char* add_ulp(const FloatPair& pair, DType device, Rows& rows) {
+// The row of a metric, and below it that of its limit and of what follows.
+void add_judged(const std::string& name, const std::string& number, const std::string& limit, bool is_right,
+                Rows& rows) {
+  rows.emplace_back(name, number);
+  rows.emplace_back("Result (" + limit + ")", verdict(is_right));
+}
+
+// An output, and what is said of it in the end; null: nothing.
+struct Judgement {
+  const char* result;
+  std::int64_t agreements = 0;     // elements that are not finite, and the same on both sides
+  std::int64_t disagreements = 0;  // those that are not the same
+  std::int64_t unknown = 0;        // those that are NaN on both sides
+};
+
+// Each adds the rows of its standard.
+Judgement add_binary(const Tensor& device, const Tensor& bench, Rows& rows) {
+  std::int64_t unequal = 0;
+  std::int64_t unknown = 0;
+  for (std::int64_t i = 0; i < device.numel(); ++i) {
+    const bool is_real = is_floating(device.dtype());
+    const bool both_nan = is_real && std::isnan(device.item(i)) && std::isnan(bench.item(i));
+    const bool equal = is_real ? device.item(i) == bench.item(i) : device.int_item(i) == bench.int_item(i);
+    unknown += both_nan ? 1 : 0;
+    unequal += equal || both_nan ? 0 : 1;
+  }
+  const double rate = static_cast<double>(unequal) / static_cast<double>(device.numel());
+  add_judged("Error Rate", python_float(rate), "= 0", unequal == 0, rows);
+  return {.result = verdict(unequal == 0), .agreements = unknown, .unknown = unknown};
+}
+
+const char* add_ulp(const FloatPair& pair, DType computed_in, Rows& rows) {
   const FloatPair::Ulp ulp = pair.ulp();
-  const std::optional<DType> listed = limits_of(device).dtype;
+  const std::optional<DType> listed = limits_of(computed_in).dtype;
   const ComparisonLimits& limits = comparison_limits(torch_name(listed.value_or(DType::float32)));
-  rows.emplace_back("Maximum ULP Error", python_float(ulp.largest));
-  rows.emplace_back("Mean ULP Error", python_float(ulp.mean));
-  rows.emplace_back("ULP Error Proportion", python_float(ulp.proportion));
   const FloatPair::Ulp judged = pair.judged_ulp(ulp);
-  return verdict(judged.mean < limits.ulp_mean || judged.proportion < limits.ulp_proportion);
+  const bool mean_is_right = judged.mean < limits.ulp_mean;
+  const bool proportion_is_right = judged.proportion < limits.ulp_proportion;
+  rows.emplace_back("Maximum ULP Error", python_float(ulp.largest));
+  if (limits.ulp_mean > 0) {
+    add_judged("Mean ULP Error", python_float(ulp.mean), "< " + short_number(limits.ulp_mean), mean_is_right, rows);
+  } else {
+    rows.emplace_back("Mean ULP Error", python_float(ulp.mean));
+  }
+  add_judged("ULP Error Proportion", python_float(ulp.proportion), "< " + short_number(limits.ulp_proportion),
+             proportion_is_right, rows);
+  return verdict(mean_is_right || proportion_is_right);
 }
 
 const char* add_thousandth(const FloatPair& pair, Rows& rows) {
-  rows.emplace_back("Thousandth ratio", python_float(pair.within_a_thousandth(0)));
-  return verdict(pair.within_a_thousandth(pair.agreements()) > dual_1000_limit);
+  const bool is_right = pair.within_a_thousandth(pair.agreements()) > dual_1000_limit;
+  add_judged("Thousandth ratio", python_float(pair.within_a_thousandth(0)), "> " + short_number(dual_1000_limit),
+             is_right, rows);
+  return verdict(is_right);
 }
 
 const char* add_benchmark(const FloatPair& pair, Rows& rows) {
@@ -272,38 +104,49 @@ const char* add_benchmark(const FloatPair& pair, Rows& rows) {
 const char* add_absolute(const FloatPair& pair, Rows& rows) {
   const std::optional<double> relative = pair.relative_errors();
   const std::optional<double> absolute = pair.small_errors();
-  rows.emplace_back("Relative Error Ratio", cell(relative));
-  rows.emplace_back("Absolute Error Ratio", cell(absolute));
-  return verdict(relative.value_or(0) == 0 && absolute.value_or(0) == 0);
+  const bool relative_is_right = relative.value_or(0) == 0;
+  const bool absolute_is_right = absolute.value_or(0) == 0;
+  add_judged("Relative Error Ratio", cell(relative), "= 0", relative_is_right, rows);
+  add_judged("Absolute Error Ratio", cell(absolute), "= 0", absolute_is_right, rows);
+  return verdict(relative_is_right && absolute_is_right);
 }
 
-const char* add_float_metrics(const FloatPair& pair, DType device, Standard standard, Rows& rows) {
+Judgement add_float_metrics(const FloatPair& pair, DType computed_in, Standard standard, Rows& rows) {
+  Judgement judgement{.result = nullptr,
+                      .agreements = pair.agreements(),
+                      .disagreements = pair.disagreements(),
+                      .unknown = pair.unknown()};
   switch (standard) {
     case Standard::absolute_threshold:
-      return add_absolute(pair, rows);
+      judgement.result = add_absolute(pair, rows);
+      break;
     case Standard::ulp:
-      return add_ulp(pair, device, rows);
+      judgement.result = add_ulp(pair, computed_in, rows);
+      break;
     case Standard::dual_1000:
-      return add_thousandth(pair, rows);
+      judgement.result = add_thousandth(pair, rows);
+      break;
     default:
-      return add_benchmark(pair, rows);
+      judgement.result = add_benchmark(pair, rows);
   }
+  return judgement;
 }
 
-void add_metrics(const Tensor& device, const Tensor& bench, Standard standard, Rows& rows) {
-  if (standard == Standard::binary_consistency) {
-    const char* result = add_binary(device, bench, rows);
-    rows.emplace_back("Result", result);
-    return;
-  }
-  const FloatPair pair(device, bench);
-  const char* result = add_float_metrics(pair, device.dtype(), standard, rows);
-  if (pair.agreements() > 0) rows.emplace_back("NaN or Inf on Both Sides", std::to_string(pair.agreements()));
-  if (pair.disagreements() > 0) {
-    rows.emplace_back("Unequal NaN or Inf", std::to_string(pair.disagreements()));
+// Returns how many elements are NaN on both sides.
+std::int64_t add_metrics(const Tensor& device, const Tensor& bench, Standard standard, DType computed_in, Rows& rows) {
+  const Judgement judgement =
+      standard == Standard::binary_consistency
+          ? add_binary(device, bench, rows)
+          : add_float_metrics(FloatPair(device, bench, computed_in), computed_in, standard, rows);
+  const char* result = judgement.result;
+  if (judgement.agreements > 0) rows.emplace_back("NaN or Inf on Both Sides", std::to_string(judgement.agreements));
+  if (judgement.disagreements > 0) {
+    rows.emplace_back("Unequal NaN or Inf", std::to_string(judgement.disagreements));
     result = fails;
   }
+  if (judgement.unknown > 0 && result != fails) result = warns;
   if (result != nullptr) rows.emplace_back("Result", result);
+  return judgement.unknown;
 }
 
 std::string grid(const Rows& rows) {
@@ -332,26 +175,8 @@ Kind kind_of(const Tensor& tensor) {
   return tensor.dtype() == DType::boolean ? Kind::boolean : Kind::integer;
 }
 
-std::string tensors_text(const Tensor& device, const Tensor& bench, Standard standard) {
-  if (!std::ranges::equal(device.shape(), bench.shape()))
-    return "ERROR: shape of out_device and out_bench is not equal!\n";
-  if (device.numel() == 0) return "Both out_device and out_bench have zero elements.\n";
-  const std::string device_type(torch_name(device.dtype()));
-  const std::string bench_type(torch_name(bench.dtype()));
-  if (kind_of(device) != kind_of(bench) || kind_of(device) == Kind::complex) {
-    return "ERROR: out_device dtype is " + device_type + ", out_bench dtype is " + bench_type + ", not comparable.\n";
-  }
-  const Standard own = kind_of(device) == Kind::real ? standard : Standard::binary_consistency;
-  std::string shape;
-  for (const std::int64_t size : device.shape()) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
-  Rows rows{{"Metric", "Value"},
-            {"Shape", "torch.Size([" + shape + "])"},
-            {"Dtype of out_device", device_type},
-            {"Dtype of out_bench", bench_type},
-            {"Compare Standard", standard_title(own)}};
-  add_metrics(device, bench, own, rows);
-  return grid(rows);
-}
+// Of a complex tensor its real and imaginary parts, which are compared one by one.
+Tensor real_parts(const Tensor& tensor) { return is_complex(tensor.dtype()) ? pairs_of(tensor) : tensor; }
 
 bool equal_values(const Value& a, const Value& b) {
   if (const bool* flag = a.get<bool>()) return *flag == *b.get<bool>();
@@ -362,32 +187,87 @@ bool equal_values(const Value& a, const Value& b) {
   return x == y || (std::isnan(x) && std::isnan(y));
 }
 
-std::string outputs_text(const Value& device, const Value& bench, Standard standard, const std::string& index) {
-  if (device.variant().index() != bench.variant().index()) {
-    return "ERROR: out_device and out_bench is not the same type!\n";
+// Writes what a script prints of outputs.
+class Tables {
+ public:
+  Tables(Standard standard, const std::vector<std::optional<DType>>& computed_in)
+      : standard_(standard), computed_in_(computed_in) {}
+
+  std::string outputs(const Value& device, const Value& bench, const std::string& index,
+                      std::optional<DType> computed_in) {
+    if (device.variant().index() != bench.variant().index()) {
+      return "ERROR: out_device and out_bench is not the same type!\n";
+    }
+    if (const List* list = device.get<List>()) return list_text(*list, *bench.get<List>(), index);
+    if (const Tensor* tensor = device.get<Tensor>()) return tensors(*tensor, *bench.get<Tensor>(), computed_in);
+    const bool is_plain =
+        device.is<bool>() || device.is<std::int64_t>() || device.is<double>() || device.is<std::string>();
+    if (!is_plain) return "ERROR: comparison of type <class '" + python_type(device) + "'> is not supported.\n";
+    return equal_values(device, bench) ? "PASS: out_device and out_bench equals.\n"
+                                       : "ERROR: out_device and out_bench is not equal!\n";
   }
-  if (const List* list = device.get<List>()) {
-    const List& other = *bench.get<List>();
-    if (list->size() != other.size()) return "ERROR: len of out_device and out_bench is different!\n";
+
+  std::int64_t unknown() const { return unknown_; }
+
+ private:
+  std::string list_text(const List& device, const List& bench, const std::string& index) {
+    if (device.size() != bench.size()) return "ERROR: len of out_device and out_bench is different!\n";
     std::string text;
-    for (std::size_t i = 0; i < list->size(); ++i) {
+    for (std::size_t i = 0; i < device.size(); ++i) {
       const std::string place = index + std::to_string(i);
-      text += "index " + place + ":\n" + outputs_text((*list)[i], other[i], standard, place + ".");
+      const bool is_computed = index.empty() && i < computed_in_.size();
+      text += "index " + place + ":\n" +
+              outputs(device[i], bench[i], place + ".", is_computed ? computed_in_[i] : std::nullopt);
     }
     return text;
   }
-  if (const Tensor* tensor = device.get<Tensor>()) return tensors_text(*tensor, *bench.get<Tensor>(), standard);
-  const bool is_plain =
-      device.is<bool>() || device.is<std::int64_t>() || device.is<double>() || device.is<std::string>();
-  if (!is_plain) return "ERROR: comparison of type <class '" + python_type(device) + "'> is not supported.\n";
-  return equal_values(device, bench) ? "PASS: out_device and out_bench equals.\n"
-                                     : "ERROR: out_device and out_bench is not equal!\n";
-}
+
+  std::string tensors(const Tensor& device, const Tensor& bench, std::optional<DType> computed_in) {
+    if (!std::ranges::equal(device.shape(), bench.shape()))
+      return "ERROR: shape of out_device and out_bench is not equal!\n";
+    if (device.numel() == 0) return "Both out_device and out_bench have zero elements.\n";
+    const std::string device_type(torch_name(device.dtype()));
+    const std::string bench_type(torch_name(bench.dtype()));
+    if (kind_of(device) != kind_of(bench)) {
+      return "ERROR: out_device dtype is " + device_type + ", out_bench dtype is " + bench_type + ", not comparable.\n";
+    }
+    const bool is_number = kind_of(device) == Kind::real || kind_of(device) == Kind::complex;
+    const Standard own = is_number ? standard_ : Standard::binary_consistency;
+    std::string shape;
+    for (const std::int64_t size : device.shape()) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
+    Rows rows{{"Metric", "Value"},
+              {"Shape", "torch.Size([" + shape + "])"},
+              {"Dtype of out_device", device_type},
+              {"Dtype of out_bench", bench_type}};
+    if (computed_in && *computed_in != device.dtype()) rows.emplace_back("Computed in", torch_name(*computed_in));
+    rows.emplace_back("Compare Standard", standard_title(own));
+    const Tensor parts = real_parts(device);
+    const std::int64_t unknown = add_metrics(parts, real_parts(bench), own, computed_in.value_or(parts.dtype()), rows);
+    unknown_ += unknown > 0 ? 1 : 0;
+    return grid(rows);
+  }
+
+  Standard standard_;
+  const std::vector<std::optional<DType>>& computed_in_;
+  std::int64_t unknown_ = 0;
+};
 
 }  // namespace
 
+ComparedOutputs compared_results(const Value& device, const Value& bench, Standard standard,
+                                 const std::vector<std::optional<DType>>& computed_in) {
+  Tables tables(standard, computed_in);
+  std::string text = tables.outputs(device, bench, "", std::nullopt);
+  return {.text = std::move(text), .unknown = tables.unknown()};
+}
+
 std::string comparison_text(const Value& device, const Value& bench, Standard standard) {
-  return outputs_text(device, bench, standard, "");
+  return compared_results(device, bench, standard, {}).text;
+}
+
+std::string nan_notice(std::int64_t outputs) {
+  return "NaN on both sides in " + std::to_string(outputs) +
+         " of the outputs: they agree there, and nothing is known of the device.\n";
 }
 
 }  // namespace msrun::op_generate

@@ -19,6 +19,7 @@
 #include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/numpy/npy_header.h"
+#include "kernels/io/torch/pt_file.h"
 #include "tools/parse/tensor_source.h"
 
 namespace msrun::parse {
@@ -131,9 +132,10 @@ std::string harmless(std::string name) {
   return name;
 }
 
-std::string npy_name(const Input& input, const TensorSource& tensor) {
+std::string file_name(const Input& input, const TensorSource& tensor, FileType type) {
   const std::string file = fs::path(input.below).filename().string();
-  return std::string(stem_of(file)) + (tensor.name.empty() ? "" : "." + harmless(tensor.name)) + ".npy";
+  return std::string(stem_of(file)) + (tensor.name.empty() ? "" : "." + harmless(tensor.name)) +
+         (type == FileType::pt ? ".pt" : ".npy");
 }
 
 class Parser {
@@ -192,6 +194,8 @@ class Parser {
       message = error.what();
     } catch (const WriteError& error) {
       message = error.what();
+    } catch (const FileError& error) {
+      message = error.what();
     }
     if (options_.statistics && message.empty()) add_statistics(row, sum.result());
     row.resize(titles().size() - 1);
@@ -213,10 +217,16 @@ class Parser {
     const std::string directory = fs::path(input.below).parent_path().string();
     Folder folder(options_.out_path);
     for (const fs::path& part : fs::path(directory)) folder = folder.subfolder(part.string());
-    const std::string name = npy_name(input, tensor);
+    const std::string name = file_name(input, tensor, options_.type);
     std::error_code ignored;
     if (fs::exists(fs::symlink_status(folder.path_of(name), ignored))) {
       throw WriteError("The file " + folder.path_of(name) + " is there already and is not replaced.");
+    }
+    if (options_.type == FileType::pt) {
+      write_pt(folder, name, tensor.whole());
+      if (options_.statistics)
+        tensor.read([&](std::span<const std::byte> elements) { sum.add(tensor.type, elements); });
+      return folder.path_of(name);
     }
     AtomicFile file(folder, name);
     file.write(npy_header_bytes(tensor.type, tensor.shape));

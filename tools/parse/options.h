@@ -11,10 +11,12 @@
 namespace msrun::parse {
 
 enum class Format : std::uint8_t { csv, table };
+enum class FileType : std::uint8_t { npy, pt };
 
 struct Options {
-  std::string input;             // a file or a directory
-  std::string out_path;          // directory of the .npy files; empty: none are written
+  std::string input;     // a file or a directory
+  std::string out_path;  // directory of the files that are written; empty: none are
+  FileType type = FileType::npy;
   bool statistics = false;       // the table has those of the values
   std::optional<Format> format;  // unset: table on a terminal, else csv
 };

@@ -56,6 +56,16 @@ void TensorSource::read(const std::function<void(std::span<const std::byte>)>& t
   }
 }
 
+Tensor TensorSource::whole() const {
+  if (file_ == nullptr) return loaded_;
+  const std::optional<DType> known = tensor_dtype(type);
+  if (!known) throw SkipError("torch has no tensors of " + dtype + "; .npy files (-t npy) have.");
+  Tensor tensor(*known, Dims(shape.begin(), shape.end()));
+  auto* target = tensor.mutable_data<std::byte>();
+  read([&](std::span<const std::byte> elements) { target = std::ranges::copy(elements, target).out; });
+  return stored_.encoding == Encoding::bfloat16 ? tensor.to(DType::bfloat16) : tensor;
+}
+
 TensorFile::TensorFile(const std::string& path) {
   try {
     // Others are read block by block.
@@ -91,6 +101,7 @@ void TensorFile::read_pt_file() {
   source.shape.assign(tensor.shape().begin(), tensor.shape().end());
   const std::optional<NumpyType> type = numpy_type(tensor.dtype());
   source.type = type.value_or(NumpyType::float32);
+  source.loaded_ = tensor.contiguous();
   source.tensor_ = (type ? tensor : tensor.to(DType::float32)).contiguous();
 }
 

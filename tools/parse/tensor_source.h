@@ -33,11 +33,16 @@ class TensorSource {
   // Hands out all elements in row-major order, little-endian, in pieces that hold whole elements. Throws SkipError.
   void read(const std::function<void(std::span<const std::byte>)>& take) const;
 
+  // The tensor in memory, in the dtype that is stored where torch has it. Throws SkipError, also for elements of a type
+  // that torch lacks.
+  Tensor whole() const;
+
  private:
   friend class TensorFile;
   const InputFile* file_ = nullptr;
   StoredTensor stored_;
-  Tensor tensor_;  // of a .pt file, which is read as a whole
+  Tensor tensor_;  // of a .pt file, which is read as a whole, as its elements are read
+  Tensor loaded_;  // as it is in the file
 };
 
 class TensorFile {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 
@@ -66,6 +67,11 @@ UserError unknown_option(const CommandDescription& command, std::span<const Opti
 
 std::span<const Option> common_options() { return options_of_all; }
 
+bool may_name_input(const std::string& word) {
+  std::error_code ignored;
+  return word.ends_with(".json") || std::filesystem::exists(word, ignored);
+}
+
 std::vector<std::string_view> spellings(const Option& option) {
   std::vector<std::string_view> found;
   for (std::string_view rest = option.written; rest.starts_with('-');) {
@@ -100,6 +106,10 @@ class ArgumentParser {
   void add_operand(const std::string& word) {
     if (result_.operands_.size() == command_.most_operands) {
       std::string text = "unexpected argument " + shell_quoted(sanitised(word));
+      if (!command_.input_option.empty() && may_name_input(word)) {
+        throw UserError(text + ", did you mean " + std::string(command_.input_option) + " " +
+                        shell_quoted(sanitised(word)) + "?");
+      }
       if (!command_.operands.empty()) {
         text += ": " + std::string(command_.program) + " takes " + std::string(command_.operands);
       }

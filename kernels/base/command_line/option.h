@@ -55,10 +55,14 @@ struct CommandDescription {
   std::vector<ExitMeaning> exit_meanings;  // by rising code
   std::size_t most_operands = 0;           // how many words that are no option it takes
   std::string_view operands;               // what they are, for who gives more: "one file"; may be empty
+  std::string_view input_option;           // before which a file belongs that is given without one; may be empty
 };
 
 // --help and --version, which every command has.
 std::span<const Option> common_options();
+
+// Whether a word looks like the input of a command: it ends as a recording does, or something there has its name.
+bool may_name_input(const std::string& word);
 
 // "-o" and "--out_path" of "-o, --out_path DIR".
 std::vector<std::string_view> spellings(const Option& option);

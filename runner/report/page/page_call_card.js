@@ -26,7 +26,7 @@ function commandsOf(row, details) {
   if (known.run) list.append(command('Check it again', known.run + ' --only ' + full));
   if (known.is_dump) {
     const backward = details && details.output.startsWith('backward') ? ' --propagation backward' : '';
-    list.append(command('As a script', known.program + ' op_generate --api ' + full + backward + ' -i ' + known.recording + ' -o scripts'));
+    list.append(command('As a script', known.program + ' op_generate --api ' + full + backward + known.script_options + ' -i ' + known.recording + ' -o scripts'));
   }
   if (data.journal && 'su'.includes(rows.standing[row])) {
     list.append(command('Smallest case', known.program + ' shrink --api ' + full + ' -i ' + known.journal + ' -o small'));

@@ -6,19 +6,22 @@ It needs torch 1.13 or later and nothing else. What was recorded stands below as
 ranges or values. Written by msrun op_generate.
 """
 import argparse
+import contextlib
+import functools
 import importlib
 import json
 import math
 import os
 import re
 import sys
+import warnings
 
 import torch
 
 try:
-    importlib.import_module("torch_npu")
+    torch_npu = importlib.import_module("torch_npu")
 except (ImportError, OSError, RuntimeError):
-    pass  # no NPU can be used then, which --device npu says
+    torch_npu = None  # no NPU can be used then, which --device npu says
 
 CASE = {}
 
@@ -130,6 +133,21 @@ def random_integer(shape, dtype, low, high):
     return torch.randint(low, high + 1, shape, dtype=dtype)
 
 
+def masked_float(info, shape, dtype):
+    """A tensor whose recorded extremum is a number that masks are made of: ordinary numbers, and the mask at random
+    places, but never along a whole row."""
+    low, high, mask, limit = info["masked"]
+    data = random_float(shape, dtype, low, high)
+    flat = data.reshape(-1)
+    flat[0] = low
+    flat[-1] = high
+    hidden = data.to(torch.float64) < limit
+    if shape[-1] > 1:
+        hidden.scatter_(-1, data.argmax(-1, keepdim=True), False)
+    data[hidden] = mask
+    return data
+
+
 def random_tensor(info):
     name, shape, kind = info["parameter_name"], tuple(info["shape"]), short_dtype(info["dtype"])
     if kind not in FLOAT_TYPES and kind not in INTEGER_TYPES and kind != "bool":
@@ -144,13 +162,15 @@ def random_tensor(info):
         ends = sorted([int(finite(low, 0.0, name + " Min")), int(finite(high, 1.0, name + " Max"))])
         return torch.randint(ends[0], ends[1] + 1, shape) > 0
     limits = torch.finfo(dtype) if kind in FLOAT_TYPES else torch.iinfo(dtype)
-    if kind in FLOAT_TYPES:
+    if "masked" in info:
+        data = masked_float(info, shape, dtype)
+    elif kind in FLOAT_TYPES:
         low, high = numbers(low, high, limits, name)
-    low, high = bound(low, limits, limits.min, name + " Min"), bound(high, limits, limits.max, name + " Max")
-    if kind in FLOAT_TYPES:
+        low, high = bound(low, limits, limits.min, name + " Min"), bound(high, limits, limits.max, name + " Max")
         data = random_float(shape, dtype, low, high)
     else:
-        low, high = int(low), int(high)
+        low = int(bound(low, limits, limits.min, name + " Min"))
+        high = int(bound(high, limits, limits.max, name + " Max"))
         if low > high:
             report("%s: Min is greater than Max; they were exchanged." % name)
             low, high = high, low
@@ -161,12 +181,23 @@ def random_tensor(info):
     return flat.reshape(shape)
 
 
+def fit(data, runs):
+    """Elements that were drawn so that they do not fit each other, such as a mask with more places than there are values
+    for: from the first element of each run on, count of them, step by step, become the value."""
+    flat = data.reshape(-1)
+    for first, step, count, value in runs:
+        flat[first:first + step * count:step] = value
+    return flat.reshape(data.shape)
+
+
 def build_value(info):
     """What a description stands for; tensors on the CPU in their recorded dtype."""
     kind, value = info["type"], info.get("value")
     if kind == "torch.Tensor":
         real = CASE["data_mode"] == "real_data" and "data_name" in info
         data = load_tensor(info["data_name"]) if real else random_tensor(info)
+        if info.get("fitted"):  # of every iteration one entry
+            data = fit(data, info["fitted"].pop(0))
     elif kind == "torch.dtype":
         data = getattr(torch, short_dtype(value))
     elif kind == "torch.device":
@@ -188,7 +219,7 @@ def get_input(info):
         return {key: get_input(entry) for key, entry in info["value"].items()}
     value = build_value(info)
     if isinstance(value, torch.Tensor):
-        return Leaf(value, info["requires_grad"] and value.dtype.is_floating_point)
+        return Leaf(value, info["requires_grad"] and (value.is_floating_point() or value.is_complex()))
     return value
 
 
@@ -199,10 +230,66 @@ class Leaf:
         self.tensor = tensor
         self.requires_grad = requires_grad
 
-    def on(self, device, raised):
-        dtype = RAISED.get(self.tensor.dtype, self.tensor.dtype) if raised and CASE["raises"] else self.tensor.dtype
-        copy = self.tensor.to(device=device, dtype=dtype, copy=True).detach()
-        return copy.requires_grad_(True) if self.requires_grad else copy
+    def on(self, device, raised, lowered=None):
+        """A copy; of the benchmark it is raised, after it was rounded to the dtype lowered, if there is one."""
+        tensor = self.tensor if lowered is None else self.tensor.to(lowered)
+        return tensor.to(device=device, dtype=self.raised_dtype() if raised else self.tensor.dtype, copy=True).detach()
+
+    def raised_dtype(self):
+        dtype = self.tensor.dtype
+        if not CASE["raises"] or dtype not in RAISED:
+            return dtype
+        # Operators take arguments of one dtype, and autocast, which makes them so, is left to the device.
+        return getattr(torch, CASE["raised_to"]) if CASE["raised_to"] and not dtype.is_complex else RAISED[dtype]
+
+
+# Autocast ----------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=None)
+def knows_autocast(kind, dtype):
+    """Whether torch's autocast on this kind of device has the dtype, which for the processor depends on its version."""
+    if kind != "cpu":
+        return True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with torch.autocast(kind, dtype=dtype):
+                return torch.is_autocast_cpu_enabled()
+        except RuntimeError:
+            return False
+
+
+class Autocast:
+    """What autocast did to the arguments when the call was recorded, which the dtype of its result shows."""
+
+    def __init__(self, device, raised):
+        self.dtype = None if raised or CASE["autocast"] is None else getattr(torch, CASE["autocast"])
+        self.casts_to = getattr(torch, CASE["casts_to"]) if CASE["casts_to"] else None
+        lowers = CASE["casts_to"] is not None and CASE["casts_to"] == CASE["autocast"]
+        self.lowered = self.casts_to if lowers else None
+        self.device = device
+        self.is_of_torch = self.dtype is None or knows_autocast(device.type, self.dtype)
+
+    def surroundings(self):
+        if self.dtype is None or not self.is_of_torch:
+            return contextlib.nullcontext()
+        older = find_attribute(torch_npu, "npu.amp.autocast") if self.device.type == "npu" else None
+        if older is not None and torch.__version__.startswith(("1.", "2.0")):
+            return older(dtype=self.dtype)
+        return torch.autocast(self.device.type, dtype=self.dtype)
+
+    def takes(self, tensor):
+        return tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
+
+    def lowered_dtype(self, tensor):
+        """The dtype that the operator computes in, if autocast makes that of the tensor a narrower one."""
+        return self.lowered if self.takes(tensor) else None
+
+    def cast(self, tensor):
+        """In torch's place, where it has no autocast to the dtype."""
+        is_ours = self.dtype is not None and not self.is_of_torch and self.casts_to is not None
+        return tensor.to(self.casts_to) if is_ours and self.takes(tensor) else tensor
 
 
 class Side:
@@ -211,7 +298,9 @@ class Side:
     def __init__(self, device, raised):
         self.device = device
         self.raised = raised
+        self.autocast = Autocast(device, raised)
         self.wanted = []  # tensors whose gradients are asked for, in the order of the arguments
+        self.computed_in = []  # for each the dtype that its gradient is computed in, if it is not its own
 
     def value(self, built, name=None, device=None):
         if isinstance(built, list):
@@ -224,11 +313,14 @@ class Side:
             return built
         # What stays on the host are integers.
         is_integer = not built.tensor.dtype.is_floating_point
-        copy = built.on(device if device is not None and is_integer else self.device, self.raised)
+        lowered = self.autocast.lowered_dtype(built.tensor)
+        copy = built.on(device if device is not None and is_integer else self.device, self.raised,
+                        lowered if self.raised else None)
         if not built.requires_grad:
-            return copy
-        self.wanted.append(copy)
-        return copy.clone()  # calls that work in place may not change a leaf
+            return self.autocast.cast(copy)
+        self.wanted.append(copy.requires_grad_(True))
+        self.computed_in.append(lowered)
+        return self.autocast.cast(copy.clone())  # calls that work in place may not change a leaf
 
     @staticmethod
     def is_device(built, name):
@@ -251,7 +343,8 @@ class Side:
 
     def forward(self, api, args, kwargs):
         args, kwargs = self.arguments(args, kwargs)
-        output = api(*args, **kwargs)
+        with self.autocast.surroundings():
+            output = api(*args, **kwargs)
         if output is NotImplemented:
             output = of_operator(CASE["api_name"], args)
         if output is None:
@@ -260,7 +353,8 @@ class Side:
 
     def backward(self, output, gradients):
         outputs = list(output) if isinstance(output, (list, tuple)) else [output]
-        pairs = [(out, upstream_of(self.value(gradient), out)) for out, gradient in zip(outputs, gradients)
+        pairs = [(out, upstream_of(gradient.on(self.device, self.raised), out))
+                 for out, gradient in zip(outputs, gradients)
                  if isinstance(out, torch.Tensor) and out.requires_grad and isinstance(gradient, Leaf)]
         return torch.autograd.grad([out for out, _ in pairs], self.wanted,
                                    [gradient.to(out.dtype) for out, gradient in pairs], allow_unused=True)
@@ -288,7 +382,8 @@ def run(api, side, args, kwargs, gradients):
 # Comparison --------------------------------------------------------------------------------------------------------
 
 
-from torch_standards import BENCHMARK, BINARY, LIMITS, RAISED, Pair, benchmark_rows, binary_rows, rows_of, short_dtype
+from torch_standards import (BENCHMARK, BINARY, RAISED, ULP, Pair, benchmark_metrics, binary_metrics, gpu_metric,
+                             metric_rows, metrics_of, numbers_of, ratio_metrics, real_parts, short_dtype)
 
 
 class Comparison:
@@ -298,6 +393,9 @@ class Comparison:
         self.kept = []
         self.against = against
         self.not_compared = CASE["not_compared"]  # why values are not; empty: they are
+        self.computed_in_each = []  # of gradients the dtype that each was computed in, if it is not its own
+        self.computed_in = None  # that of the output that is next
+        self.nowhere_known = 0  # outputs with elements that are NaN on both sides
 
     def print_grid(self, rows):
         left = max(len(name) for name, _ in rows) + 2
@@ -308,27 +406,32 @@ class Comparison:
             line = "=" if i == 0 else "-"
             print("+" + line * left + "+" + line * right + "+")
 
-    def benchmark_result(self, metrics):
+    def gpu_numbers(self, metrics):
+        """Those of --against for the output that is next; None without that option."""
         if self.against is None:
-            return [], None
+            return None
         place = len(self.kept)
         other = self.against[place] if place < len(self.against) else None
-        if not isinstance(other, dict) or set(other) != {name for name, _ in metrics}:
+        if not isinstance(other, dict) or set(other) != set(numbers_of(metrics)):
             sys.exit("ERROR: --against does not hold the numbers of this call.")
-        rows, result = [], "pass"
-        for name, value in metrics:
-            gpu = float(other[name])
-            ratio = value / gpu if gpu != 0 else (1.0 if value == 0 else math.inf)
-            rows.append((name + " Ratio", ratio))
-            warning = LIMITS["warning_maximum"] if name == "Maximum Relative Error" else LIMITS["warning"]
-            if not ratio <= warning:
-                result = "error"
-            elif not ratio <= LIMITS["pass"] and result == "pass":
-                result = "warning"
-        return rows, result
+        return other
+
+    def judged_by_gpu(self, standard, metrics, result):
+        """The metrics with what a GPU's numbers say of them, and the result."""
+        gpu = self.gpu_numbers(metrics)
+        if gpu is None:
+            return metrics, result
+        if standard == ULP:
+            more = gpu_metric(metrics, gpu)
+            return metrics + [more], "pass" if more[-1] == "pass" else result
+        if standard != BENCHMARK:
+            return metrics, result
+        ratios, result = ratio_metrics(metrics, gpu)
+        return metrics + ratios, result
 
     def tensors(self, device, bench):
         device, bench = device.detach().cpu(), bench.detach().cpu()
+        computed_in, self.computed_in = self.computed_in, None
         if device.shape != bench.shape:
             print("ERROR: shape of out_device and out_bench is not equal!")
             return
@@ -338,32 +441,38 @@ class Comparison:
         kinds = [torch.bool if tensor.dtype == torch.bool else
                  "float" if tensor.dtype.is_floating_point else
                  "complex" if tensor.dtype.is_complex else "int" for tensor in (device, bench)]
-        if kinds[0] != kinds[1] or kinds[0] == "complex":
+        if kinds[0] != kinds[1]:
             print("ERROR: out_device dtype is %s, out_bench dtype is %s, not comparable." % (device.dtype, bench.dtype))
             return
         if self.not_compared:
             print("NOT COMPARED: " + self.not_compared)
             return
-        standard = CASE["standard"] if kinds[0] == "float" else BINARY
-        notes = []
-        if standard == BINARY:
-            metrics, result = binary_rows(device, bench)
-        else:
-            pair = Pair(device, bench)
-            if standard == BENCHMARK:
-                metrics = benchmark_rows(pair)
-                notes, result = self.benchmark_result(metrics)
-            else:
-                metrics, result = rows_of(standard, pair)
-            odd, result = pair.judge(result)
-            notes = notes + odd
-        self.kept.append(dict(metrics))
         rows = [("Metric", "Value"), ("Shape", str(device.shape)), ("Dtype of out_device", str(device.dtype)),
-                ("Dtype of out_bench", str(bench.dtype)), ("Compare Standard", standard)]
-        rows += [(name, str(value)) for name, value in metrics + notes]
+                ("Dtype of out_bench", str(bench.dtype))]
+        if computed_in not in (None, device.dtype):
+            rows.append(("Computed in", str(computed_in)))
+        standard = CASE["standard"] if kinds[0] in ("float", "complex") else BINARY
+        metrics, result = self.measure(standard, real_parts(device), real_parts(bench), computed_in)
+        rows += [("Compare Standard", standard)] + metric_rows(metrics)
         if result is not None:
             rows.append(("Result", result))
         self.print_grid(rows)
+
+    def measure(self, standard, device, bench, computed_in):
+        """The metrics of an output, and the result; None where it has none."""
+        if standard == BINARY:
+            metrics, result = binary_metrics(device, bench)
+            self.kept.append(numbers_of(metrics))
+            self.nowhere_known += len(metrics) > 1
+            return metrics, result
+        pair = Pair(device, bench, computed_in)
+        metrics, result = (benchmark_metrics(pair), None) if standard == BENCHMARK else metrics_of(standard, pair)
+        own = numbers_of(metrics)
+        metrics, result = self.judged_by_gpu(standard, metrics, result)
+        self.kept.append(own)
+        self.nowhere_known += pair.nowhere_known > 0
+        odd, result = pair.judge(result)
+        return metrics + odd, result
 
     def outputs(self, device, bench, index=""):
         if type(device) is not type(bench):
@@ -376,6 +485,8 @@ class Comparison:
             for place, key in enumerate(keys):
                 name = index + str(place)
                 print("index %s:" % name)
+                if not index and place < len(self.computed_in_each):
+                    self.computed_in = self.computed_in_each[place]
                 if isinstance(bench, dict) and key not in bench:
                     print("ERROR: out_device and out_bench is not equal!")
                 else:
@@ -419,7 +530,7 @@ def parse_options():
     parser.add_argument("--save", metavar="FILE", help="keep the numbers, to be given to --against elsewhere")
     parser.add_argument("--against", metavar="FILE",
                         help="numbers of a GPU's run: judges the Benchmark Standard by the ratio to them, up to 1 pass, "
-                             "up to 2 (maximum relative error: 10) warning")
+                             "up to 2 (maximum relative error: 10) warning; the ULP standard passes smaller proportions")
     # Words that are no options are those of whoever runs the script from a program of his own.
     options, rest = parser.parse_known_args()
     unknown = [word for word in rest if word.startswith("-")]
@@ -470,13 +581,18 @@ def main():
     for i in range(CASE["iter_times"]):
         print("iter: %d:" % i)
         arguments = build_arguments()
-        out_device = run(api, Side(device, False), *arguments)
+        device_side = Side(device, False)
+        out_device = run(api, device_side, *arguments)
         before = torch.get_rng_state()
         out_bench = run(api, Side(torch.device("cpu"), True), *arguments)
         if not CASE["not_compared"] and not torch.equal(before, torch.get_rng_state()):
             comparison.not_compared = DRAWS % CASE["api"]
         print("Compare result:")
+        comparison.computed_in_each = device_side.computed_in if CASE["propagation"] == "backward" else []
         comparison.outputs(out_device, out_bench)
+    if comparison.nowhere_known > 0:
+        print("NaN on both sides in %d of the outputs: they agree there, and nothing is known of the device."
+              % comparison.nowhere_known)
     print("Compare finished.")
     if options.save:
         write_numbers(options.save, comparison.kept)

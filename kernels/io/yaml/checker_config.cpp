@@ -1,0 +1,98 @@
+#include "kernels/io/yaml/checker_config.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "kernels/io/yaml/yaml.h"
+
+namespace msrun {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view in_package = "msprobe/pytorch/api_accuracy_checker/config.yaml";
+
+// The parts of a variable of the environment such as PATH.
+std::vector<fs::path> listed_in(const char* variable) {
+  std::vector<fs::path> paths;
+  const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nothing sets variables
+  for (std::string_view rest = value == nullptr ? "" : value; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) paths.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return paths;
+}
+
+// The folders of packages below the one that an interpreter is installed in.
+std::vector<fs::path> package_folders(const fs::path& prefix) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (const char* library : {"lib", "lib64", "local/lib"}) {
+    for (fs::directory_iterator at(prefix / library, error), end; !error && at != end; at.increment(error)) {
+      if (!at->path().filename().string().starts_with("python3")) continue;
+      for (const char* packages : {"site-packages", "dist-packages"}) folders.push_back(at->path() / packages);
+    }
+  }
+  std::ranges::sort(folders);
+  return folders;
+}
+
+// In the order in which Python would look.
+std::vector<fs::path> folders_of_python() {
+  std::vector<fs::path> folders = listed_in("PYTHONPATH");
+  std::vector<fs::path> prefixes;
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    for (const fs::path& prefix : listed_in(variable)) prefixes.push_back(prefix);
+  }
+  std::error_code error;
+  for (const fs::path& folder : listed_in("PATH")) {
+    if (!fs::exists(folder / "python3", error)) continue;
+    prefixes.push_back(folder.parent_path());
+    break;
+  }
+  for (const fs::path& prefix : prefixes) {
+    for (fs::path& folder : package_folders(prefix)) folders.push_back(std::move(folder));
+  }
+  return folders;
+}
+
+}  // namespace
+
+std::string installed_config_yaml() {
+  std::error_code error;
+  for (const fs::path& folder : folders_of_python()) {
+    fs::path path = folder / in_package;
+    if (fs::is_regular_file(path, error)) return path.string();
+  }
+  return {};
+}
+
+std::string config_yaml_for(const std::string& config_json) {
+  std::error_code error;
+  for (const char* name : {"config.yaml", "config.yml"}) {
+    const fs::path beside = fs::path(config_json).parent_path() / name;
+    if (fs::is_regular_file(beside, error)) return beside.string();
+  }
+  return installed_config_yaml();
+}
+
+std::optional<int> decimals_of(const std::string& config_yaml) {
+  std::ifstream file(config_yaml, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::vector<std::string> repeated_keys;
+  const nlohmann::json root = parse_yaml(config_yaml, text, repeated_keys);
+  const auto found = root.find("precision");
+  if (!root.is_object() || found == root.end() || !found->is_number_integer()) return std::nullopt;
+  if (*found < 0 || *found > most_decimals) return std::nullopt;
+  return found->get<int>();
+}
+
+}  // namespace msrun
