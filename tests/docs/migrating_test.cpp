@@ -54,6 +54,7 @@ const std::map<std::string, std::vector<std::string>>& documented_flags() {
         "-real_data_path"}},
       {"run_overflow_check", {"-api_info", "--api_info_file", "-d", "--device", "-j", "--jit_compile"}},
       {"api_precision_compare", {"-npu", "--npu_csv_path", "-gpu", "--gpu_csv_path", "-o", "--out_path"}},
+      {"parse", {"-d", "--dump_path", "-t", "--type", "-o", "--output_path"}},
       {"compare",
        {"-m",
         "--mode",
@@ -147,7 +148,16 @@ TEST(Migrating, NamesEveryDocumentedKeyAndFile) {
                            "compare",
                            "overflow_check",
                            "op_generate",
-                           "code_mapping"}) {
+                           "code_mapping",
+                           "graph_visualize",
+                           "graph",
+                           "parse",
+                           "merge_result",
+                           "monitor",
+                           "grad_probe",
+                           "free_benchmark",
+                           "config_check",
+                           "data2db"}) {
     EXPECT_TRUE(page.contains(name)) << name;
   }
 }

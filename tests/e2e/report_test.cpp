@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/msrun_process.h"
@@ -183,6 +184,27 @@ TEST_F(ReportOfARun, HasCommandLinesThatRunInItsFolder) {
   const Finished small =
       run_in_folder(text("program") + " shrink --api Torch.matmul.0 -i " + text("journal") + " -o small");
   EXPECT_EQ(small.exit_code, 0) << small.err;
+}
+
+// A script of a recording with tensors gets these, which the faults were found with.
+TEST_F(ReportOfARun, NamesRealDataForItsScripts) {
+  const auto options_of = [&](const std::string& recording, const fs::path& out) {
+    const Finished finished =
+        msrun({"-api_info", recording, "-o", out, "--only", "Torch.matmul.0", "--backend", "sim"}, scratch_.path());
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return data_of(read_file(only_file(out, prefix)))["commands"]["script_options"].get<std::string>();
+  };
+  EXPECT_EQ(options_of(dump("llama_fp32"), scratch_ / "statistics"), "");
+  const fs::path zoo = scratch_ / "zoo_tensor";
+  ASSERT_EQ(
+      std::system(("tar -xf " + test_data("/dumps/zoo_tensor.tar.xz") + " -C " + scratch_.path().string()).c_str()), 0);
+  const std::string options = options_of(zoo / "dump.json", scratch_ / "tensors");
+  EXPECT_EQ(options, " --data_mode real_data");
+  const Finished script = run_tool(
+      "op_generate",
+      {"--api", "Torch.matmul.0", "--data_mode", "real_data", "-i", zoo / "dump.json", "-o", scratch_.file("scripts")},
+      scratch_.path());
+  EXPECT_EQ(script.exit_code, 0) << script.err;
 }
 
 TEST_F(ReportOfARun, WithoutAJournalShowsWhatItsCsvsTell) {

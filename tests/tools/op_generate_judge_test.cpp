@@ -1,6 +1,8 @@
 // What generated scripts say of results that are not finite, for each standard.
 #include <gmock/gmock.h>
 
+#include <regex>
+
 #include "tests/tools/op_generate_support.h"
 
 namespace msrun::op_generate {
@@ -38,16 +40,15 @@ class OpGenerateJudge : public OpGenerateScript {
 
   // The result row; "none" if there is none.
   static std::string result(const std::string& text) {
-    const std::size_t at = text.find("| Result ");
-    if (at == std::string::npos) return "none";
-    const std::size_t begin = text.find('|', at + 1) + 2;
-    return text.substr(begin, text.find(' ', begin) - begin);
+    static const std::regex row(R"(\| Result +\| (\w+) )");
+    std::smatch match;
+    return std::regex_search(text, match, row) ? match[1].str() : "none";
   }
 
   void expect_judged(const std::string& what) const {
     SCOPED_TRACE(what);
-    const std::vector<std::string> right{"device=", "device=nan,bench=nan", "device=nan1,bench=nan1",
-                                         "device=-inf,bench=-inf"};
+    const std::vector<std::string> right{"device=", "device=-inf,bench=-inf", "device=inf1,bench=inf1"};
+    const std::vector<std::string> unknown{"device=nan,bench=nan", "device=nan1,bench=nan1"};
     const std::vector<std::string> wrong{"device=nan",
                                          "device=inf",
                                          "device=-inf",
@@ -58,6 +59,10 @@ class OpGenerateJudge : public OpGenerateScript {
                                          "device=nan1,bench=inf1"};
     for (const std::string& text : printed(right)) EXPECT_EQ(result(text), "pass") << text;
     for (const std::string& text : printed(wrong)) EXPECT_EQ(result(text), "error") << text;
+    for (const std::string& text : printed(unknown)) {
+      EXPECT_EQ(result(text), "warning") << text;
+      EXPECT_THAT(text, HasSubstr("NaN on both sides in 1 of the outputs"));
+    }
   }
 
   std::string script_;
@@ -96,9 +101,54 @@ TEST_F(OpGenerateJudge, LetsTheBenchmarkStandardPassNothingThatIsNotFinite) {
   }
   const std::vector<std::string> same =
       printed({"device=nan1,bench=nan1 --save gpu.json", "device=nan1,bench=nan1" + against});
-  EXPECT_EQ(result(same[0]), "none");
-  EXPECT_EQ(result(same[1]), "pass");
+  EXPECT_EQ(result(same[0]), "warning");
+  EXPECT_EQ(result(same[1]), "warning");
   EXPECT_THAT(same[1], HasSubstr("| NaN or Inf on Both Sides "));
+}
+
+// The documents have a verdict for each of the five.
+TEST_F(OpGenerateJudge, HasAVerdictForEveryError) {
+  generate("Functional.softmax.0.forward", tensor("float32", "[64, 64]", "3", "-3"),
+           R"({"dim": {"type": "int", "value": -1}})");
+  const std::vector<std::string> found = printed({"device= --save gpu.json", "device= --against gpu.json"});
+  EXPECT_THAT(found[0], Not(HasSubstr("Result")));
+  for (const std::string error : {"Small Value Error Proportion", "Maximum Relative Error", "Mean Relative Error",
+                                  "Root Mean Squared Error", "Error Balance"}) {
+    const std::string limit = error == "Maximum Relative Error" ? "10" : "2";
+    const std::regex row("\\| " + error + " Result +\\| pass \\(ratio 1, pass up to 1, warning up to " + limit +
+                         "\\) *\\|");
+    EXPECT_TRUE(std::regex_search(found[1], row)) << error << found[1];
+  }
+}
+
+TEST_F(OpGenerateJudge, HasALimitForEveryNumberThatIsJudgedAlone) {
+  const std::string x = tensor("float32", "[64, 64]", "2", "-2");
+  const auto limits = [&](const std::string& key, const std::string& args) {
+    generate(key, args);
+    const std::string text = printed({"device="}).front();
+    std::string found;
+    static const std::regex row(R"(\| Result \(([^)]*)\) +\| (\w+))");
+    for (std::sregex_iterator at(text.begin(), text.end(), row), end; at != end; ++at) {
+      found += (*at)[1].str() + " " + (*at)[2].str() + ";";
+    }
+    return found;
+  };
+  EXPECT_EQ(limits("Torch.add.0.forward", x + ", " + x), "= 0 pass;= 0 pass;");
+  EXPECT_EQ(limits("Torch.matmul.0.forward", x + ", " + x), "< 64 pass;< 0.05 pass;");
+  EXPECT_EQ(limits("Functional.relu.0.forward", x), "= 0 pass;");
+  EXPECT_EQ(limits("Functional.conv2d.0.forward",
+                   tensor("float32", "[1, 3, 8, 8]", "1", "-1") + ", " + tensor("float32", "[4, 3, 3, 3]", "1", "-1")),
+            "> 0.999 pass;");
+}
+
+// A smaller share of errors beyond the limit than a GPU's is enough.
+TEST_F(OpGenerateJudge, UlpErrorsAreJudgedByAGpuAsWell) {
+  const std::string x = tensor("bfloat16", "[32, 32]", "2", "-2");
+  generate("Torch.matmul.0.forward", x + ", " + x);
+  const std::vector<std::string> found =
+      printed({"device=inf1,bench=inf1 --save gpu.json", "device= --against gpu.json"});
+  EXPECT_THAT(found[1], HasSubstr("| ULP Error Proportion of GPU "));
+  EXPECT_THAT(found[1], HasSubstr("| Result (> NPU) "));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ using testing::read_file;
 using ::testing::StartsWith;
 using testing::test_data;
 
-// Without the rows that fixtures do not have: a script's own verdicts.
+// Without the rows that fixtures do not have: a script's own verdicts and their limits.
 std::string without_results(const std::string& text) {
   std::string result;
   std::istringstream lines(text);

@@ -10,6 +10,7 @@
 #include "kernels/io/torch/pt_file.h"
 #include "tests/support/ge_dump_builder.h"
 #include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
 #include "tests/support/without_privileges.h"
 #include "tools/parse/command.h"
 
@@ -225,6 +226,38 @@ TEST_F(Parse, ANaNHasNoSign) {
 
 TEST_F(Parse, IsACommandOfMsrun) {
   EXPECT_THAT(msrun({"parse", "--help"}, scratch_.path()).out, HasSubstr("Usage: parse FILE|DIR"));
+}
+
+TEST_F(Parse, TakesTheCommandLineOfMsprobe) {
+  const std::string to = scratch_ / "made";
+  ASSERT_EQ(run({"-d", ge_file(ge_name), "-t", "pt", "-o", to}).exit_code, 0);
+  const Tensor input = read_pt(to + "/" + ge_name + ".input.0.pt");
+  EXPECT_EQ(input.dtype(), DType::bfloat16) << "torch has it";
+  EXPECT_THAT(values(input), ElementsAre(1, -2.5));
+  const Tensor output = read_pt(to + "/" + ge_name + ".output.0.pt");
+  EXPECT_EQ(output.dtype(), DType::int32);
+  EXPECT_THAT(output.shape(), ElementsAre(3, 1));
+  ASSERT_EQ(run({"--dump_path", ge_file(ge_name), "--type", "npy", "--output_path", to}).exit_code, 0);
+  EXPECT_THAT(values(read_npy(to + "/" + ge_name + ".input.0.npy")), ElementsAre(1, -2.5));
+}
+
+TEST_F(Parse, HasTheDefaultsOfMsprobeBehindItsOption) {
+  fs::create_directories(scratch_ / "dump");
+  ge_file(std::string("dump/") + ge_name);
+  Process shell({"-c", "cd '" + scratch_.path().string() + "' && '" + programs() + "/parse' -d dump"}, scratch_.path(),
+                {}, "/bin/sh");
+  const Finished finished = shell.wait();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_TRUE(fs::exists(scratch_ / "output" / (std::string(ge_name) + ".input.0.pt")));
+}
+
+TEST_F(Parse, KeepsTheDtypesOfTorchInItsFiles) {
+  write_pt(scratch_ / "a.pt", Tensor::full(DType::bfloat16, std::vector<std::int64_t>{2, 2}, 1.5));
+  ASSERT_EQ(run({scratch_ / "a.pt", "-t", "pt", "-o", scratch_ / "made", "--stats"}).exit_code, 0);
+  EXPECT_EQ(read_pt(scratch_ / "made/a.pt").dtype(), DType::bfloat16);
+  EXPECT_THAT(run({scratch_ / "a.pt", "-t", "pt"}).err, HasSubstr("-t needs -o DIR"));
+  EXPECT_THAT(run({"-d", scratch_ / "a.pt", scratch_ / "a.pt"}).err, HasSubstr("given twice"));
+  EXPECT_THAT(run({"-d", scratch_ / "a.pt", "-t", "bin"}).err, HasSubstr("pt"));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include "tests/support/error_of.h"
@@ -270,6 +272,69 @@ TEST(ConfigLists, BlackBeforeWhiteBeforeRun) {
   EXPECT_EQ(config.list_verdict("conv2d"), ListVerdict::run);
   EXPECT_EQ(config.list_verdict("relu"), ListVerdict::in_black_list);
   EXPECT_EQ(config.list_verdict("conv"), ListVerdict::not_in_white_list);
+}
+
+// A config.yaml where msProbe has its own, below the folder.
+std::string install_config_yaml(const TemporaryDirectory& folder, const std::string& packages,
+                                const std::string& text) {
+  const std::string package = packages + "/msprobe/pytorch/api_accuracy_checker";
+  std::filesystem::create_directories(folder.path() / package);
+  return folder.write(package + "/config.yaml", text);
+}
+
+// A variable of the environment for as long as this lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST_F(ConfigFile, ListsAreThoseOfJsonAndDecimalsThoseOfTheYamlBesideIt) {
+  const std::string yaml = folder_.write("config.yaml", "precision: 6\nwhite_list: [relu]\nblack_list: [to]\n");
+  const Config config = load(R"({"acc_check": {"white_list": ["conv2d"]}})");
+  EXPECT_THAT(config.white_list, UnorderedElementsAre("conv2d"));
+  EXPECT_THAT(config.black_list, IsEmpty());
+  EXPECT_EQ(config.precision, 6);
+  EXPECT_EQ(config.found_yaml, yaml);
+}
+
+TEST_F(ConfigFile, AYamlThatNobodyNamedIsNoReasonToFail) {
+  folder_.write("config.yaml", "precision: bf16\n");
+  const Config config = load("{}");
+  EXPECT_EQ(config.precision, 14);
+  EXPECT_EQ(config.found_yaml, "");
+  EXPECT_THAT(config.notices, ElementsAre(AllOf(HasSubstr("config.yaml is not used: "), HasSubstr("precision"))));
+}
+
+TEST_F(ConfigFile, TheConfigurationOfAnInstalledMsprobeIsFound) {
+  EXPECT_EQ(load_config("", is_supported).precision, 14);
+  const std::string yaml = install_config_yaml(
+      folder_, "packages", "white_list: [conv2d]\nblack_list: []\nerror_data_path: './'\nprecision: 5\n");
+  const Variable path("PYTHONPATH", "/nowhere:" + folder_.file("packages"));
+  const Config config = load_config("", is_supported);
+  EXPECT_THAT(config.white_list, UnorderedElementsAre("conv2d"));
+  EXPECT_EQ(config.precision, 5);
+  EXPECT_EQ(config.error_data_path, "") << "the current folder is what it is shipped with";
+  EXPECT_EQ(config.found_yaml, yaml);
+  const Config json = load(R"({"acc_check": {"black_list": ["relu"]}})");
+  EXPECT_THAT(json.white_list, IsEmpty());
+  EXPECT_EQ(json.precision, 5);
+}
+
+TEST_F(ConfigFile, AsItIsShippedItSaysNothing) {
+  install_config_yaml(folder_, "lib/python3.9/site-packages",
+                      "white_list: []\nblack_list: []\nerror_data_path: './'\nprecision: 14\n");
+  const Variable prefix("CONDA_PREFIX", folder_.path());
+  const Config config = load_config("", is_supported);
+  EXPECT_EQ(config.found_yaml, "");
+  EXPECT_THAT(config.notices, IsEmpty());
+  install_config_yaml(folder_, "lib/python3.9/site-packages", "precision: 3\n");
+  EXPECT_EQ(load_config("", is_supported).precision, 3);
 }
 
 }  // namespace
