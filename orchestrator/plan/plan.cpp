@@ -108,7 +108,7 @@ Plan Plan::read_att(const std::string& forward, const std::string& backward, con
   // The older tool recorded paths that are absolute, or begin at a directory beside its two files.
   std::filesystem::path folder = std::filesystem::path(forward).parent_path();
   if (folder.empty()) folder = ".";
-  plan.tensor_folder_ = {folder, folder};
+  plan.tensor_folder_ = {folder, {folder}};
   return plan;
 }
 

@@ -223,7 +223,8 @@ std::filesystem::path data_root(const Options& options, const TensorFolder& reco
 std::vector<fs::path> data_folders(const Options& options, const TensorFolder& recorded) {
   if (options.allow_outside_data) return {};
   const fs::path root = data_root(options, recorded);
-  std::vector<fs::path> folders{options.real_data_path.empty() ? recorded.within : root};
+  std::vector<fs::path> folders{root};
+  if (options.real_data_path.empty()) folders = recorded.within;
   if (!options.forward.empty())
     folders.insert(folders.end(), {root / "forward_real_data", root / "backward_real_data"});
   for (fs::path& folder : folders) {

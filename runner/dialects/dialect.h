@@ -46,8 +46,8 @@ struct ComparedCall {
 struct TensorFolder {
   // What their names are relative to; it need not exist.
   std::filesystem::path path;
-  // The folder that they must lie in, unless the user allows otherwise.
-  std::filesystem::path within;
+  // The folders that they must lie in, unless the user allows otherwise.
+  std::vector<std::filesystem::path> within;
 };
 
 // Why a call is not run; no reason if it is.

@@ -8,6 +8,7 @@
 #include "kernels/compare/compare_mindspore.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/evaluate/materialise_mindspore.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/csv.h"
 #include "kernels/tensor/mindspore_dtype.h"
 #include "runner/device/device.h"
@@ -226,6 +227,7 @@ class MindSpore final : public Dialect {
     if (header.task.empty()) throw UserError(field + "missing");
     if (header.task == "statistics") return false;
     if (header.task != "tensor") throw UserError(field + "not accepted value: ('tensor', 'statistics')");
+    if (header.empty_data_dir) return false;
     if (header.dump_data_dir.empty()) {
       throw UserError(std::string(parse_failed) + "dump_data_dir field in api_info.json is missing");
     }
@@ -237,10 +239,11 @@ class MindSpore final : public Dialect {
     const fs::path named = header.dump_data_dir;
     std::error_code ignored;
     const fs::path home = fs::weakly_canonical(recording, ignored).parent_path();
+    const std::vector<fs::path> within = folders_of_recording(recording);
     for (const fs::path& folder : {recording.parent_path() / named, home / named}) {
-      if (fs::is_directory(folder, ignored)) return {folder, home};
+      if (fs::is_directory(folder, ignored)) return {folder, within};
     }
-    return {fs::is_directory(named, ignored) ? named : recording.parent_path() / named, home};
+    return {fs::is_directory(named, ignored) ? named : recording.parent_path() / named, within};
   }
   bool leaves_out_calls() const override { return true; }
 

@@ -62,8 +62,7 @@ class PyTorch final : public Dialect {
   const DumpDialect& dump() const override { return pytorch_dump(); }
   bool has_tensor_files(const DumpHeader& header) const override { return header.real_data; }
   TensorFolder tensor_folder(const std::filesystem::path& recording, const DumpHeader& /*header*/) const override {
-    const std::filesystem::path folder = tensor_folder_of(recording);
-    return {folder, folder};
+    return {tensor_folder_of(recording), folders_of_recording(recording)};
   }
   bool leaves_out_calls() const override { return false; }
 

@@ -110,6 +110,14 @@ TEST_F(OutsideData, IsRefusedByTheOverflowCheck) {
   EXPECT_THAT(msrun(allowed, scratch_.path()).out, ::testing::Not(HasSubstr(refusal)));
 }
 
+TEST_F(OutsideData, WhatLiesBesideTheDumpIsInside) {
+  fs::copy(elsewhere_, scratch_ / "dump/more", fs::copy_options::recursive);
+  rename("Functional.gelu.0.forward", "input_args", "../more/" + input_of("Functional.gelu.0"));
+  rename("Functional.gelu.1.forward", "input_args", "../../elsewhere/" + input_of("Functional.gelu.1"));
+  check("beside");
+  expect_refused_calls("beside", {"Functional.gelu.1"});
+}
+
 TEST_F(OutsideData, ADumpBehindALinkIsInsideOfItself) {
   const fs::path data = scratch_ / "dump/dump_tensor_data";
   rename("Functional.gelu.0.forward", "input_args", fs::canonical(data) / input_of("Functional.gelu.0"));

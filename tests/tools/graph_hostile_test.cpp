@@ -257,10 +257,10 @@ TEST(GraphHostile, TensorsOutsideTheRecordingAreNotRead) {
     dump.write(run.folder() / side);
     fs::copy(
         graph_data(std::string("dumps/ms_tensor/") + side + "/dump_tensor_data/Mint.matmul.0.forward.output.0.npy"),
-        run.folder() / side / "Functional.relu.0.forward.output.0.npy");
-    dump.data["Functional.relu.0.forward"]["output"][0]["data_name"] = "../Functional.relu.0.forward.output.0.npy";
+        run.folder() / (std::string(side) + ".npy"));
+    dump.data["Functional.relu.0.forward"]["output"][0]["data_name"] = "../../" + std::string(side) + ".npy";
     fs::create_directories(run.folder() / side / "dump_tensor_data");
-    fs::create_symlink(run.folder() / side / "Functional.relu.0.forward.output.0.npy",
+    fs::create_symlink(run.folder() / (std::string(side) + ".npy"),
                        run.folder() / side / "dump_tensor_data/Functional.relu.0.forward.input.0.npy");
     dump.data["Functional.relu.0.forward"]["input_args"][0]["data_name"] = "Functional.relu.0.forward.input.0.npy";
     dump.write(run.folder() / side);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <set>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ constexpr auto group_arguments = std::to_array<std::pair<std::string_view, std::
 TensorFile recorded_file(const Recording& side, const Leaf& leaf) {
   TensorFile file;
   file.path = tensor_path(side, leaf);
+  file.recording = join_path(side.folder, "dump.json");
   file.recorded_elements = recordings::elements_of(side.text(leaf.shape));
   return file;
 }
@@ -126,8 +128,9 @@ void warn_of_unknown_tensors(const std::unordered_map<std::string, std::string>&
 
 std::string tensor_path(const Recording& side, const Leaf& leaf) {
   const std::string_view name = side.text(leaf.data_name);
-  if (name.empty() || name.find('/') != std::string_view::npos) return {};
-  return join_path(join_path(side.folder, tensor_folder_name), name);
+  if (name.empty()) return {};
+  const std::filesystem::path folder = std::filesystem::path(side.folder) / tensor_folder_name;
+  return (folder / name).string();
 }
 
 TensorFile target_file(const Recording& side, const Call& call, const Leaf& leaf, const RightFactors& factors) {

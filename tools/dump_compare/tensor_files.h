@@ -28,7 +28,7 @@ void warn_of_unknown_tensors(const std::unordered_map<std::string, std::string>&
                              const recordings::Recording& side, const std::string& file,
                              const std::function<void(const std::string&)>& warn);
 
-// Path of the file of a tensor; empty if the recording names none. A name that leads elsewhere is no file's.
+// Path of the file of a tensor; empty if the recording names none.
 std::string tensor_path(const recordings::Recording& side, const recordings::Leaf& leaf);
 
 // The file of a tensor of the target, with the rows that the call has computed where its arguments tell how many.

@@ -8,6 +8,8 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/saturated.h"
+#include "kernels/base/text.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/numpy/npy_header.h"
 #include "kernels/io/stored/tensor_file.h"
 #include "kernels/io/torch/pt_file.h"
@@ -25,6 +27,17 @@ void refuse_repeated(const TensorFile& file, const Tensor& tensor) {
   throw SkipError("The file " + file.path + " of " + std::to_string(*stored) + " bytes describes " +
                   std::to_string(tensor.numel()) + " elements by repeating its own, the dump says " +
                   std::to_string(file.recorded_elements) + ".");
+}
+
+void refuse_outside(const TensorFile& file) {
+  namespace fs = std::filesystem;
+  if (file.recording.empty()) return;
+  const fs::path path = file.path;
+  std::error_code ignored;
+  const bool beside = path.parent_path() == fs::path(file.recording).parent_path() / tensor_folder_name;
+  if (beside && !fs::is_symlink(path, ignored)) return;
+  if (is_of_recording(path, file.recording)) return;
+  throw SkipError(bounded(file.path) + " lies outside the folder of the dump and is not read.");
 }
 
 }  // namespace
@@ -48,6 +61,7 @@ std::uint64_t memory_of(const TensorFile& file) {
 }
 
 TensorSource::TensorSource(const TensorFile& file) {
+  refuse_outside(file);
   if (file.path.ends_with(".npy")) {
     open_npy(file.path);
   } else {

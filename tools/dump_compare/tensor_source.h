@@ -25,6 +25,8 @@ struct TensorFile {
   std::string factor;  // file of a matrix that the tensor is multiplied with from the right; empty: none
   // Elements that the recording says the tensor has; negative: it does not say.
   std::int64_t recorded_elements = -1;
+  // The dump.json that names it, in whose folder it must lie; empty: it may lie anywhere.
+  std::string recording = {};
 };
 
 // Bytes that a TensorSource of the file may take while it lives.

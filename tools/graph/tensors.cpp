@@ -21,16 +21,16 @@ struct NamedFile {
   bool is_none() const { return path.empty() && problem.empty(); }
 };
 
-// The file in the folder of tensors, which must lie there and not elsewhere.
+// The file of a recording in that folder, which must lie there and not elsewhere.
 NamedFile file_in(const std::string& folder, const std::string& name) {
   if (name.empty() || name == "-1") return {};
-  const std::string path = join_path(folder, name);
-  const NamedFile outside{{}, sanitised(bounded(path)) + " lies outside the folder of the dump and is not read."};
-  if (name.find('/') != std::string::npos) return outside;
+  const std::string path = (fs::path(folder) / tensor_folder_name / name).string();
+  if (!is_of_recording(path, fs::path(folder) / "dump.json")) {
+    return {{}, sanitised(bounded(path)) + " lies outside the folder of the dump and is not read."};
+  }
   std::error_code error;
   const fs::path canonical = fs::canonical(path, error);
   if (error) return {{}, "The file " + sanitised(bounded(path)) + " cannot be read: " + error.message() + "."};
-  if (canonical.parent_path() != fs::canonical(folder, error)) return outside;
   return {canonical.string(), {}};
 }
 
@@ -87,7 +87,7 @@ class TensorPairs {
   static NamedFile file_of(const Side& side, const Parameter& parameter) {
     const Value name = side.role(parameter, Role::data_name);
     if (name.kind != Kind::text) return {};
-    return file_in(join_path(side.folder, tensor_folder_name), std::string(side.text(name.text)));
+    return file_in(side.folder, std::string(side.text(name.text)));
   }
 
   const View& npu_;

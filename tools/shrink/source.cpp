@@ -294,6 +294,9 @@ MaterialiseOptions data_of(const Source& source) {
   }
   if (is_given(source.options, "--allow-outside-data")) return options;
   options.data_folders.push_back(fs::weakly_canonical(options.data_root, error));
+  if (source.real_data_path.empty() && !source.api_info.empty()) {
+    options.data_folders = folders_of_recording(recording);
+  }
   if (source.api_info.empty()) {
     for (const char* folder : {"forward_real_data", "backward_real_data"})
       options.data_folders.push_back(fs::weakly_canonical(options.data_root / folder, error));

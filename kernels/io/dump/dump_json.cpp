@@ -295,6 +295,7 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
     if (key == "dump_data_dir") {
       header.real_data = is_truthy(value);
       header.dump_data_dir = value.is_string() ? std::string(value.text()) : std::string();
+      header.empty_data_dir = value.is_string() && header.dump_data_dir.empty();
     } else if (key == "framework") {
       if (!value.is_string() && !value.is_null()) {
         reject("framework must be a string, found " + std::string(kind_name(value.kind())));

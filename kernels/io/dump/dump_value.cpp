@@ -366,7 +366,7 @@ void ValueReader::count(const JsonNode& object, const Value& value) {
     return;
   }
   for (const JsonNode field : object) {
-    if (field.key() != "md5" || !field.is_string()) continue;
+    if (field.key() != "md5" || field.is_null()) continue;
     ++tensors_with_checksum;
     return;
   }

@@ -1,5 +1,6 @@
 #include "kernels/io/dump/tensor_folder.h"
 
+#include <algorithm>
 #include <system_error>
 
 namespace msrun {
@@ -11,6 +12,29 @@ std::filesystem::path tensor_folder_of(const std::filesystem::path& recording) {
   if (fs::exists(beside, ignored)) return beside;
   const fs::path target = fs::canonical(recording, ignored).parent_path() / tensor_folder_name;
   return fs::exists(target, ignored) ? target : beside;
+}
+
+std::vector<std::filesystem::path> folders_of_recording(const std::filesystem::path& recording) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  std::vector<fs::path> folders;
+  const fs::path beside = recording.has_parent_path() ? recording.parent_path() : fs::path(".");
+  for (const fs::path& folder : {beside, fs::weakly_canonical(recording, ignored).parent_path(),
+                                 tensor_folder_of(beside / recording.filename())}) {
+    const fs::path resolved = fs::weakly_canonical(folder, ignored);
+    if (!resolved.empty() && std::ranges::find(folders, resolved) == folders.end()) folders.push_back(resolved);
+  }
+  return folders;
+}
+
+bool is_of_recording(const std::filesystem::path& file, const std::filesystem::path& recording) {
+  std::error_code error;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(file, error);
+  if (error) return false;
+  return std::ranges::any_of(folders_of_recording(recording), [&](const std::filesystem::path& folder) {
+    const auto [in_file, in_folder] = std::ranges::mismatch(resolved, folder);
+    return in_folder == folder.end();
+  });
 }
 
 }  // namespace msrun

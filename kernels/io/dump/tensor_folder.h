@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 namespace msrun {
 
@@ -12,5 +13,11 @@ inline constexpr std::string_view tensor_folder_name = "dump_tensor_data";
 // That of the recording, a dump.json: beside it, wherever it was moved to, or beside the dump that a link leads to.
 // Where there is neither it is the one that would be beside it.
 std::filesystem::path tensor_folder_of(const std::filesystem::path& recording);
+
+// Where the files of a recording must lie, whatever names it gives them: in the folder of its dump.json, and in that
+// which its folder of tensors is a link to. Links are resolved.
+std::vector<std::filesystem::path> folders_of_recording(const std::filesystem::path& recording);
+// Whether a file lies in one of them, links resolved.
+bool is_of_recording(const std::filesystem::path& file, const std::filesystem::path& recording);
 
 }  // namespace msrun

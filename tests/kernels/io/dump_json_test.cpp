@@ -241,6 +241,9 @@ TEST(DumpJson, HeaderMayFollowTheData) {
   EXPECT_EQ(dump.header.task, "tensor");
   EXPECT_TRUE(dump.header.real_data);
   EXPECT_EQ(dump.header.dump_data_dir, "./x");
+  EXPECT_FALSE(dump.header.empty_data_dir);
+  EXPECT_TRUE(read(R"({"data": {}, "dump_data_dir": ""})").header.empty_data_dir);
+  EXPECT_FALSE(read(R"({"data": {}, "dump_data_dir": null})").header.empty_data_dir);
   EXPECT_EQ(dump.header.entries, 0U);
   for (const std::string falsy : {"null", "\"\"", "0", "0.0", "false", "[]", "{}"}) {
     EXPECT_FALSE(read(R"({"data": {}, "dump_data_dir": )" + falsy + "}").header.real_data) << falsy;

@@ -326,6 +326,9 @@ TEST_F(PlanTest, TellsWhatTheRecordingHolds) {
   const std::string checksum =
       R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[4],"requires_grad":true,"md5":"6d3c0b0f"})";
   EXPECT_TRUE(plan(R"({"Torch.exp.0.forward":)" + forward(checksum) + "}").contents().only_checksums);
+  // Of a tensor of one number some recorders write that in place of a sum.
+  const std::string loss = R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[],"md5":2.75})";
+  EXPECT_TRUE(plan(R"({"Torch.exp.0.forward":)" + forward(loss) + "}").contents().only_checksums);
   EXPECT_FALSE(
       plan(R"({"Torch.exp.0.forward":)" + forward(checksum + "," + tensor("[4]")) + "}").contents().only_checksums);
   EXPECT_FALSE(

@@ -149,6 +149,10 @@ TEST(MindSporeDialect, TakesTensorsFromFilesByTheTask) {
   EXPECT_EQ(problem(header("overflow")),
             begin + "task field in api_info.json is not accepted value: ('tensor', 'statistics')");
   EXPECT_EQ(problem(header("tensor")), begin + "dump_data_dir field in api_info.json is missing");
+  // No folder of tensors: what was recorded are statistics.
+  DumpHeader empty = header("tensor");
+  empty.empty_data_dir = true;
+  EXPECT_FALSE(mindspore_dialect().has_tensor_files(empty));
   DumpHeader number;
   number.task_is_no_text = true;
   EXPECT_EQ(problem(number), begin + "task field in api_info.json is not accepted type: <class 'str'>");
@@ -160,9 +164,12 @@ TEST(MindSporeDialect, LooksForTensorsBesideTheDumpFirst) {
   const std::filesystem::path recording = folder / "dump" / "dump.json";
   EXPECT_EQ(mindspore_dialect().tensor_folder(recording, header("tensor", "./data")).path,
             recording.parent_path() / "./data");
-  EXPECT_EQ(mindspore_dialect().tensor_folder(recording, header("tensor", "/tmp")).within,
+  EXPECT_EQ(mindspore_dialect().tensor_folder(recording, header("tensor", "/tmp")).within.front(),
             std::filesystem::canonical(recording.parent_path()));
   EXPECT_EQ(mindspore_dialect().tensor_folder(recording, header("tensor", "/tmp")).path, "/tmp");
+  // One rule for what lies outside.
+  EXPECT_EQ(mindspore_dialect().tensor_folder(recording, header("tensor", "./data")).within,
+            pytorch_dialect().tensor_folder(recording, header("tensor", "./data")).within);
 }
 
 TEST(MindSporeDialect, WritesRowsAsUpstream) {
