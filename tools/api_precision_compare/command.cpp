@@ -95,7 +95,7 @@ Options completed(const Options& given) {
 // The files are there.
 int compare_files(const Options& options) {
   for (const std::string& path : {options.npu_path, options.gpu_path}) check_input_file(path, {".csv"}, max_csv_bytes);
-  prepare_output_directory(options.out_path);
+  const PreparedDirectory output(options.out_path);
   const std::string differences = input_differences(options.npu_path, options.gpu_path);
   if (!differences.empty()) {
     warn("the two runs did not have the same inputs, so their errors cannot be compared; different are " + differences);

@@ -123,6 +123,29 @@ void prepare_output_directory(const std::string& path) {
   check_writable(path);
 }
 
+PreparedDirectory::PreparedDirectory(const std::string& path) {
+  std::error_code ignored;
+  for (fs::path level = fs::absolute(path, ignored).lexically_normal(); level.has_relative_path();
+       level = level.parent_path()) {
+    if (level.has_filename() && fs::exists(fs::symlink_status(level, ignored))) break;
+    if (level.has_filename()) made_.push_back(level.string());
+  }
+  try {
+    prepare_output_directory(path);
+  } catch (...) {
+    remove_empty();
+    throw;
+  }
+}
+
+PreparedDirectory::~PreparedDirectory() { remove_empty(); }
+
+void PreparedDirectory::remove_empty() const {
+  for (const std::string& level : made_) {
+    if (::rmdir(level.c_str()) != 0) return;
+  }
+}
+
 void check_output_directory(const std::string& path) {
   check_path_text(path);
   refuse_other_than_directory(path);

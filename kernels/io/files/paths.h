@@ -53,6 +53,22 @@ void check_input_file(const std::string& path, const std::vector<std::string>& s
 // is left whoever is killed.
 void prepare_output_directory(const std::string& path);
 
+// A directory that is made ready for results. What had to be made for it goes again with this if it is still empty, so
+// that a command that is refused leaves nothing which others would take for results or recordings.
+class PreparedDirectory {
+ public:
+  // Throws as prepare_output_directory.
+  explicit PreparedDirectory(const std::string& path);
+  ~PreparedDirectory();
+  PreparedDirectory(const PreparedDirectory&) = delete;
+  PreparedDirectory& operator=(const PreparedDirectory&) = delete;
+
+ private:
+  void remove_empty() const;
+
+  std::vector<std::string> made_;  // the innermost first
+};
+
 // Throws what prepare_output_directory would, as far as that can be told without making anything.
 void check_output_directory(const std::string& path);
 

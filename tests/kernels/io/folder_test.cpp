@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "kernels/io/files/file.h"
@@ -65,6 +66,23 @@ TEST(FolderTest, SubfoldersAreNoLinksAndNoFiles) {
   for (const char* name : {"there", "link", "file", "dangling"}) EXPECT_FALSE(folder.make_new(name)) << name;
   EXPECT_TRUE(folder.make_new("another"));
   EXPECT_THAT(error_of<WriteError>([&] { Folder(scratch.file("none")); }), HasSubstr("none cannot be opened"));
+}
+
+TEST(PreparedDirectoryTest, GoesAgainWhereNothingWasMadeInIt) {
+  const testing::TemporaryDirectory scratch;
+  const fs::path deep = scratch / "a/b/c/";
+  { const PreparedDirectory directory(deep); }
+  EXPECT_FALSE(fs::exists(scratch / "a"));
+  {
+    const PreparedDirectory directory(deep);
+    std::ofstream(scratch / "a/b/kept") << "x";
+  }
+  EXPECT_FALSE(fs::exists(scratch / "a/b/c"));
+  EXPECT_TRUE(fs::exists(scratch / "a/b/kept"));
+  // What was there before stays.
+  fs::create_directories(scratch / "there");
+  { const PreparedDirectory directory(scratch / "there"); }
+  EXPECT_TRUE(fs::exists(scratch / "there"));
 }
 
 TEST(PendingFileTest, HasNoNameBeforeItIsComplete) {
