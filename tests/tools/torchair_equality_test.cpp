@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -140,6 +141,31 @@ TEST(TorchairEquality, NumbersBeyondFloat32AreCompared) {
     const std::string page = read_file(html_of(pair.compared({"--html"})));
     EXPECT_NE(page.find("max differs by -4.0000000000000004e+39, 80.0%: must be below 1%"), std::string::npos);
   }
+}
+
+// A scale as quantised products take it: float32 bits, an offset of nine bits, and a mark where the recorder sets it.
+std::uint64_t packed(float scale, std::uint64_t offset = 0, bool marked = true) {
+  return std::bit_cast<std::uint32_t>(scale) | offset << 37 | (marked ? std::uint64_t{1} << 46 : 0);
+}
+
+TEST(TorchairEquality, ScalesThatIntegersHoldAreComparedAsNumbers) {
+  constexpr std::uint64_t uint64 = 10;
+  constexpr std::uint64_t int64 = 9;
+  const auto result = [](const std::vector<std::uint64_t>& mine, const std::string& golden) {
+    return Pair(file_of(mine, uint64), golden).row({"Result"});
+  };
+  const std::vector<std::uint64_t> scales{packed(0.5F), packed(0.25F)};
+  EXPECT_EQ(result(scales, file_of(scales, int64)), "PASS");
+  // As integers they differ by less than the limit.
+  EXPECT_EQ(result({packed(0.75F), packed(0.25F)}, file_of(scales, uint64)), "FAIL");
+  EXPECT_EQ(result({packed(0.5F, 3), packed(0.25F)}, file_of(scales, uint64)), "FAIL");
+  // Beside the numbers themselves, of which they are nothing like.
+  EXPECT_EQ(result(scales, ge_file({0.5F, 0.25F})), "PASS");
+  EXPECT_EQ(result(scales, ge_file({0.5F, 0.75F})), "FAIL");
+  EXPECT_EQ(result({packed(0.5F, 0, false), packed(0.25F, 0, false)}, ge_file({0.5F, 0.25F})), "PASS");
+  // Counts are no scales.
+  EXPECT_EQ(result({3, 4}, ge_file({3, 4})), "PASS");
+  EXPECT_EQ(result({3, 4}, file_of(std::vector<std::uint64_t>{3, 5}, uint64)), "FAIL");
 }
 
 TEST(TorchairEquality, ImaginaryPartsCount) {

@@ -106,7 +106,7 @@ int compare_dumps(const Options& options, Messages& messages, std::ostream& out)
   const DumpPlace golden = find_golden(directory_path(options.golden_path), target, messages);
   std::vector<std::string> left_out;
   const std::vector<RankJob> jobs = plan_ranks(target, golden, options, messages, left_out);
-  prepare_output_directory(options.output_path);
+  const PreparedDirectory output(options.output_path);
 
   std::string failures;
   std::uint64_t compared = 0;

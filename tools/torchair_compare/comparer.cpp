@@ -111,8 +111,11 @@ void Comparer::compare(const DumpTensor& golden, const DumpTensor& mine, Row& ro
     return;
   }
   std::optional<DumpMetrics> imaginary;
+  bool other_offsets = false;
   if (one_reduced) {
     compare_extremes(golden, mine);
+  } else if (const auto scales = row.statistics || checksums_ ? std::nullopt : scales_of(golden, mine)) {
+    other_offsets = compare_scales(golden, mine, *scales, row);
   } else {
     if (!row.statistics && !checksums_) imaginary = compare_imaginary(golden, mine);
     accumulate(golden, &golden.stored, mine, &mine.stored);
@@ -123,8 +126,38 @@ void Comparer::compare(const DumpTensor& golden, const DumpTensor& mine, Row& ro
     row.golden.summary = row.metrics->golden;
     row.mine.summary = row.metrics->mine;
   }
-  row.verdict =
-      judge(imaginary ? &*imaginary : nullptr, recorded ? &*recorded : nullptr, row) ? Verdict::pass : Verdict::fail;
+  const bool pass = judge(imaginary ? &*imaginary : nullptr, recorded ? &*recorded : nullptr, row);
+  row.verdict = pass && !other_offsets ? Verdict::pass : Verdict::fail;
+}
+
+std::optional<Comparer::Scales> Comparer::scales_of(const DumpTensor& golden, const DumpTensor& mine) {
+  Scales scales{packed_scales(*golden.file, golden.stored), packed_scales(*mine.file, mine.stored)};
+  if (!scales.golden && !scales.mine) return std::nullopt;
+  const auto is_float = [](const DumpTensor& tensor) {
+    return tensor.stored.type == NumpyType::float32 || tensor.stored.type == NumpyType::float16 ||
+           tensor.stored.type == NumpyType::float64;
+  };
+  if (scales.golden && scales.mine) {
+    return scales.golden->marked || scales.mine->marked ? std::optional(scales) : std::nullopt;
+  }
+  // Integers without the mark may be what they seem.
+  const PackedScales& packed = scales.golden ? *scales.golden : *scales.mine;
+  const bool are_scales = is_float(scales.golden ? mine : golden) && (packed.marked || packed.plausible);
+  return are_scales ? std::optional(scales) : std::nullopt;
+}
+
+bool Comparer::compare_scales(const DumpTensor& golden, const DumpTensor& mine, const Scales& scales, Row& row) {
+  add_note(row, "The scales that 64-bit integers hold are compared as float32.");
+  bytes_read_ += stored_bytes(golden.stored) + stored_bytes(mine.stored);
+  bool other_offsets = false;
+  if (scales.golden && scales.mine) {
+    accumulate(golden, &scales.golden->rest, mine, &scales.mine->rest);
+    other_offsets = accumulator_.finish().max_difference != 0;
+    if (other_offsets) add_note(row, "The offsets beside the scales differ.");
+  }
+  accumulate(golden, scales.golden ? &scales.golden->scales : &golden.stored, mine,
+             scales.mine ? &scales.mine->scales : &mine.stored);
+  return other_offsets;
 }
 
 void Comparer::accumulate(const DumpTensor& golden, const StoredTensor* golden_numbers, const DumpTensor& mine,

@@ -8,6 +8,7 @@
 #include "kernels/compare/dump_metrics.h"
 #include "tools/torchair_compare/dump_file.h"
 #include "tools/torchair_compare/judge.h"
+#include "tools/torchair_compare/packed_scales.h"
 #include "tools/torchair_compare/row.h"
 
 namespace msrun::torchair {
@@ -34,6 +35,15 @@ class Comparer {
   DumpSummary summarise(const DumpTensor& tensor);
   TensorStatistics measure(const DumpTensor& tensor);
   std::optional<RecordedPair> add_recorded(const DumpTensor& golden, const DumpTensor& mine, Row& row);
+  // Scales of a quantised product, of the sides that have them packed into integers.
+  struct Scales {
+    std::optional<PackedScales> golden;
+    std::optional<PackedScales> mine;
+  };
+  // Nothing where neither side has, or nothing tells that they are scales.
+  static std::optional<Scales> scales_of(const DumpTensor& golden, const DumpTensor& mine);
+  // Whether the offsets differ that both sides have.
+  bool compare_scales(const DumpTensor& golden, const DumpTensor& mine, const Scales& scales, Row& row);
   void compare_extremes(const DumpTensor& golden, const DumpTensor& mine);
   bool judge(const DumpMetrics* imaginary, const RecordedPair* recorded, Row& row) const;
 

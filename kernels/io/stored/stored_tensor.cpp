@@ -110,10 +110,15 @@ StoredTensor stored_tensor(const NpyHeader& header) {
 }
 
 StoredTensor imaginary_part(const StoredTensor& tensor) {
+  const bool narrow = tensor.type == NumpyType::complex64;
+  return half_elements(tensor, Part::second, narrow ? NumpyType::float32 : NumpyType::float64);
+}
+
+StoredTensor half_elements(const StoredTensor& tensor, Part which, NumpyType type) {
   StoredTensor part = tensor;
-  part.type = tensor.type == NumpyType::complex64 ? NumpyType::float32 : NumpyType::float64;
-  part.begin += size_of(part.type);
-  // A real part lies between any two, and none behind the last.
+  part.type = type;
+  if (which == Part::second) part.begin += size_of(type);
+  // The other half lies between any two, and none behind the last.
   part.stored_count = tensor.stored_count == 0 ? 0 : 2 * tensor.stored_count - 1;
   if (part.axes.empty()) {
     part.axes.push_back({.size = tensor.count, .block = std::max<std::int64_t>(tensor.count, 1), .stride = 1});

@@ -56,6 +56,10 @@ std::string_view compared_type_name(const StoredTensor& tensor);
 
 StoredTensor stored_tensor(const NpyHeader& header);
 
+// Elements that hold two numbers each, as a tensor of the first or of the second ones in the same file. type is that of
+// the numbers, half the size of the tensor's own.
+enum class Part : std::uint8_t { first, second };
+StoredTensor half_elements(const StoredTensor& tensor, Part which, NumpyType type);
 // The imaginary parts of a tensor of complex numbers, as a tensor of floats in the same file.
 StoredTensor imaginary_part(const StoredTensor& tensor);
 
