@@ -336,6 +336,30 @@ TEST_F(DumpCompareInputs, AnEmptyFolderOfARankOrStepDoesNotStopTheOthers) {
   EXPECT_NE(only_file(path("out/step0"), "compare_result_rank0_"), fs::path());
 }
 
+TEST_F(DumpCompareInputs, FoldersOfProcessesArePairedWhateverTheirNumbersAre) {
+  write({"t/step0/pid9527", "t/step1/proc9527", "g/step0/pid4711", "g/step1/pid4711"});
+  const Finished run = compare("t", "g");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(only_file(path("out/step0"), "compare_result_"), fs::path());
+  EXPECT_NE(only_file(path("out/step1"), "compare_result_"), fs::path());
+  EXPECT_FALSE(recordings::process_folder(path("t")).has_value());
+  EXPECT_EQ(recordings::process_folder(path("t/step0")), path("t/step0/pid9527").string());
+  fs::create_directories(path("t/step0/proc1"));
+  EXPECT_FALSE(recordings::process_folder(path("t/step0")).has_value());
+}
+
+TEST_F(DumpCompareInputs, ARefusedCommandLeavesNoFolder) {
+  write({"t", "g"});
+  write_file(path("g/dump.json"), R"({"task": "tensor", "data": {}})");
+  const Finished run = compare("t/dump.json", "g/dump.json");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_FALSE(fs::exists(path("out")));
+  // One that was there stays.
+  fs::create_directories(path("out"));
+  EXPECT_EQ(compare("t/dump.json", "g/dump.json").exit_code, 2);
+  EXPECT_TRUE(fs::exists(path("out")));
+}
+
 TEST_F(DumpCompareInputs, StacksAreReadFromTheFileThatIsNamed) {
   write({"t", "g"});
   fs::create_directories(path("s"));

@@ -195,6 +195,53 @@ TEST(DumpCompareGaps, IntegersBeyondDoublePrecisionAreToldApart) {
   EXPECT_EQ(judged_integers({large + 1, large, 7}, {large + 1, large, 7}).at("Result"), "pass");
 }
 
+TEST(DumpCompareGaps, IntegersOfStatisticsAreComparedWithAllTheirDigits) {
+  const auto dump = [](const Json& max) {
+    Json output = plain;
+    output["dtype"] = "torch.uint64";
+    output["Max"] = max;
+    output["Min"] = 0;
+    output["Mean"] = output["Norm"] = nullptr;
+    return Json{{"Torch.clone.0.forward", recorded_call({plain}, {output})},
+                {"Torch.clone.1.forward", recorded_call({output}, {output})}};
+  };
+  const std::string name = "Torch.clone.0.forward.output.0";
+  for (const auto& [mine, golden] : {std::pair<Json, Json>(9007199254740993, 9007199254740992),
+                                     {18446744073709551615U, 18446744073709551614U},
+                                     {1000001, 1000000}}) {
+    const Row row = judged(dump(mine), dump(golden), name);
+    EXPECT_EQ(row.at("Result"), "error") << mine;
+    EXPECT_EQ(row.at("Max diff"), "1.0") << mine;
+    EXPECT_THAT(row.at("Err_message"), HasSubstr("has other whole numbers, although the inputs are equal")) << mine;
+    EXPECT_EQ(judged(dump(mine), dump(mine), name).at("Result"), "pass") << mine;
+  }
+  ComparedDumps dumps;
+  dumps.write("target", dump(9007199254740993));
+  dumps.write("golden", dump(9007199254740992));
+  EXPECT_THAT(dumps.run().out, HasSubstr("(a warning): 1 row, the first Torch.clone.1.forward.input.0."));
+}
+
+TEST(DumpCompareGaps, OutputsOfEqualInputsHaveRoomForRoundingAlone) {
+  const auto result = [](const std::string& call, double factor, const std::string& dtype = "torch.float32") {
+    const auto dump = [&](double by) {
+      Json output = times(plain, by);
+      output["dtype"] = dtype;
+      Json input = plain;
+      input["dtype"] = dtype;
+      return Json{{call, recorded_call({input}, {output})}};
+    };
+    return judged(dump(factor), dump(1), call + ".output.0").at("Result");
+  };
+  EXPECT_EQ(result("Functional.softmax.0.forward", 1.000001), "pass");
+  EXPECT_EQ(result("Functional.softmax.0.forward", 1.0002), "error");
+  EXPECT_EQ(result("Functional.softmax.0.forward", 1.004, "torch.bfloat16"), "pass");
+  EXPECT_EQ(result("Functional.softmax.0.forward", 1.03, "torch.bfloat16"), "error");
+  EXPECT_EQ(result("Functional.softmax.0.forward", 1.004, "torch.float16"), "error");
+  // Devices round the operands of products, and nobody knows what an unknown call does.
+  EXPECT_EQ(result("Torch.matmul.0.forward", 1.0005), "pass");
+  EXPECT_EQ(result("Torch.unknown.0.forward", 1.0005), "pass");
+}
+
 TEST(DumpCompareGaps, GradientsOfBfloat16MayDifferByTheirLastBit) {
   // Numbers of bfloat16, as recorders store them in float32.
   const auto moved = [](int steps, const std::string& dtype) {

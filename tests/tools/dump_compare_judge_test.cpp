@@ -75,6 +75,19 @@ TEST(DumpCompareJudge, WithChecksumsRowsOfEveryApiNeedACounterpart) {
   EXPECT_EQ(row_named(dumps.rows(), "Tensor.to.5.forward.input.0").at("Result"), "pass");
 }
 
+TEST(DumpCompareJudge, ChecksumsThatAreNumbersCount) {
+  const auto sum = [](const Json& of) { return with(with(ones, "shape", Json::array()), "md5", of); };
+  const auto result = [](const Json& target, const Json& golden) {
+    return OneLeaf("Torch.a.0", true, target, golden).result();
+  };
+  const std::string differ = R"(error ["error: The XOR checksum of NPU differs from that of the bench."])";
+  EXPECT_EQ(result(sum(2.75), sum(2.75)), "pass []");
+  EXPECT_EQ(result(sum(2.75), sum(2.5)), differ);
+  EXPECT_EQ(result(sum("0x0000000000000007"), sum("0x0000000000000008")), differ);
+  EXPECT_EQ(result(sum("00000007"), sum("00000008")),
+            R"(error ["error: The CRC-32 value of NPU differs from that of the bench."])");
+}
+
 TEST(DumpCompareJudge, DtypesAndShapesThatDoNotFitAreErrorsWhateverIsCompared) {
   const Json integers = with(ones, "dtype", "torch.int32");
   const Json half = with(ones, "dtype", "torch.float16");

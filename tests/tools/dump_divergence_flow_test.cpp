@@ -358,6 +358,8 @@ TEST(OverflowCheck, NamesWhatLooksLikeARankAndIsNotTaken) {
   }
   EXPECT_EQ(overflow_in({{"rank0", sound}, {"rank1", sound}}).err, "");
   EXPECT_EQ(overflow_in({{"proc123", sound}}).err, "");
+  EXPECT_EQ(overflow_in({{"pid123", sound}}).err, "");
+  EXPECT_THAT(overflow_in({{"rank0", sound}, {"pid123", sound}}).err, HasSubstr("step0/pid123 takes no part"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
+#include "tools/recordings/not_finite.h"
 
 namespace msrun::dump_compare {
 namespace {
@@ -55,6 +56,11 @@ bool same_text(const Texts& target_texts, const Value& target, bool target_real,
   return value_text(target_texts, target) == value_text(golden_texts, golden);
 }
 
+double whole_difference(const Cell& target, const Cell& golden) {
+  const auto number = [](const Cell& cell) { return *recordings::exact_number_of(cell.texts, *cell.value); };
+  return static_cast<double>(number(target) - number(golden));
+}
+
 }  // namespace
 
 ColumnTypes column_types(const Sides& sides, const std::vector<Row>& rows) {
@@ -82,26 +88,26 @@ ColumnTypes column_types(const Sides& sides, const std::vector<Row>& rows) {
   return types;
 }
 
-Difference difference_of(const Texts& target_texts, const Value* target, bool target_real, const Texts& golden_texts,
-                         const Value* golden, bool golden_real) {
+Difference difference_of(const Cell& target, const Cell& golden, bool exact) {
   Difference result;
-  if (target == nullptr || golden == nullptr) {
+  if (target.value == nullptr || golden.value == nullptr) {
     result.word = "N/A";
     return result;
   }
-  if (same_text(target_texts, *target, target_real, golden_texts, *golden, golden_real)) {
+  if (same_text(target.texts, *target.value, target.real, golden.texts, *golden.value, golden.real)) {
     result.word = "0";
     return result;
   }
-  const Sorted mine = sorted(target_texts, *target);
-  const Sorted theirs = sorted(golden_texts, *golden);
+  const Sorted mine = sorted(target.texts, *target.value);
+  const Sorted theirs = sorted(golden.texts, *golden.value);
   const bool odd = mine.sort >= Sort::device;
   if (odd || theirs.sort >= Sort::device) {
     result.word = mine.sort == Sort::device && theirs.sort == Sort::device ? "N/A" : "Diff";
   } else if (mine.sort == Sort::nan || theirs.sort == Sort::nan) {
     result.word = "Nan";
   } else if (mine.sort == Sort::number && theirs.sort == Sort::number) {
-    result.difference = mine.number - theirs.number;
+    const bool whole = target.value->is_whole() && golden.value->is_whole();
+    result.difference = exact && whole ? whole_difference(target, golden) : mine.number - theirs.number;
     result.percent = theirs.number == 0 ? std::numeric_limits<double>::infinity()
                                         : std::abs(result.difference / theirs.number * 100);
   } else if (mine.sort == Sort::number) {

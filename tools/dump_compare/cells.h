@@ -29,9 +29,14 @@ struct Difference {
   double percent = 0;  // of the golden value; infinite where that is zero
 };
 
-// Values as their columns type them. nullptr: the side has no row.
-Difference difference_of(const recordings::Texts& target_texts, const Value* target, bool target_real,
-                         const recordings::Texts& golden_texts, const Value* golden, bool golden_real);
+// One side of a difference: a value as its column types it. nullptr: the side has no row.
+struct Cell {
+  const recordings::Texts& texts;
+  const Value* value;
+  bool real;
+};
+// exact: whole numbers are subtracted with all their digits, which msProbe reads in double precision.
+Difference difference_of(const Cell& target, const Cell& golden, bool exact);
 
 // Text of the cell of a statistic; for a file of comma-separated values infinities begin with a blank.
 std::string statistic_text(const recordings::Texts& texts, const Value& value, bool as_real, bool for_csv);

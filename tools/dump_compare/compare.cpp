@@ -79,7 +79,7 @@ class Comparison {
 
  private:
   std::size_t run_group(const JobGroup& group) {
-    prepare_output_directory(group.output);
+    const PreparedDirectory output(group.output);
     progress_.say("", "Please check whether the input data belongs to you. If not, there may be security risks.");
     std::vector<RankPair> pairs;
     std::vector<std::string> names;

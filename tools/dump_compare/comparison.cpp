@@ -188,8 +188,9 @@ class PieceWork {
     const Leaf* theirs = row.golden == no_place ? nullptr : &sides_.golden.leaves[row.golden];
     for (std::size_t i = 0; i < statistic_count; ++i) {
       compared.differences[i] =
-          difference_of(sides_.target.texts, mine == nullptr ? nullptr : &mine->statistics[i], types_.target[i],
-                        sides_.golden.texts, theirs == nullptr ? nullptr : &theirs->statistics[i], types_.golden[i]);
+          difference_of({sides_.target.texts, mine == nullptr ? nullptr : &mine->statistics[i], types_.target[i]},
+                        {sides_.golden.texts, theirs == nullptr ? nullptr : &theirs->statistics[i], types_.golden[i]},
+                        !sides_.compat);
     }
     if (pair_.mode != Mode::tensor) return;
     const auto say = [&](const char* text) { compared.metrics.messages.push_back({Weight::none, text}); };

@@ -117,6 +117,9 @@ Divergence find_divergence(const std::vector<RankPair>& pairs, double tolerance)
       return result;
     }
   }
+  for (const auto& rank : ranks) {
+    for (std::string& text : rank->other_arguments()) result.other_arguments.push_back(std::move(text));
+  }
   return result;
 }
 

@@ -53,6 +53,8 @@ struct Divergence {
   Verdict verdict = Verdict::none;
   std::vector<Finding> findings;  // found: the first, then the others that no call before them explains
   std::vector<RankSummary> ranks;
+  // Nothing found: calls with other arguments, whose outputs agree all the same: "CALL, input.6: 0.1, 0.2".
+  std::vector<std::string> other_arguments;
 };
 
 // pairs: one for each rank. tolerance scales all limits. Tensors are read where both sides have them.

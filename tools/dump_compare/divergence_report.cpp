@@ -68,6 +68,7 @@ class Reporter {
                                                            {"reordered", rank.reordered},
                                                            {"renamed", rank.renamed}};
     }
+    if (!divergence_.other_arguments.empty()) document["other_arguments"] = divergence_.other_arguments;
     if (!unread_.empty()) document["unread"] = unread_;
     return document;
   }
@@ -134,10 +135,10 @@ class Reporter {
     std::string what = "First divergence: rank " + std::to_string(pairs_[first.rank].rank) + ", " +
                        std::string(pair.target.name(call));
     if (divergence_.verdict == Verdict::random) what += " (random numbers)";
-    std::string gaps = std::string(kind_text(first.kind)) + ": " + (first.leaf.empty() ? "" : first.leaf + ", ") +
-                       "gap of the inputs " + short_number(first.input_gap) + ", of the output " +
-                       short_number(first.output_gap);
-    for (const std::string& scalar : first.scalar_differences) gaps += "; differs: " + scalar;
+    std::string gaps = std::string(kind_text(first.kind)) + ": ";
+    for (const std::string& scalar : first.scalar_differences) gaps += "differs: " + scalar + "; ";
+    gaps += (first.leaf.empty() ? "" : first.leaf + ", ") + "gap of the inputs " + short_number(first.input_gap) +
+            ", of the output " + short_number(first.output_gap);
     if (first.low_confidence) gaps += "; low confidence";
     const bool checkable = checked_name(pair.target, call).has_value();
     return {what, gaps, (checkable ? "To check this call: " : "") + check_line(first)};
@@ -155,6 +156,10 @@ class Reporter {
     }
     std::vector<std::string> lines{
         "First divergence: none, no call with agreeing inputs was found to have other outputs."};
+    if (const auto& others = divergence_.other_arguments; !others.empty()) {
+      lines.push_back("Arguments that differ although the outputs agree: " + std::to_string(others.size()) +
+                      ", the first of " + others.front() + ".");
+    }
     if (inserted + deleted > 0) {
       lines.push_back("Not compared, having no counterpart: " + counted(inserted, "call") + " of the target and " +
                       counted(deleted, "call") + " of the golden recording.");

@@ -15,6 +15,11 @@ inline constexpr double low_confidence = 4;  // half precision statistics: below
 // Outputs of half precision forward calls whose inputs are all but equal need no room for what came before.
 inline constexpr double half_equal_inputs = 1e-3;
 inline constexpr double half_output_of_equal_inputs = 3e-2;
+// Outputs of forward calls whose inputs are equal, in units of rounding: a norm of numbers whose mean is a few hundred
+// times their spread is off by as many in float32; half types are rounded to after each of a few steps.
+inline constexpr double single_unit = 0x1p-24;
+inline constexpr double units_of_equal_inputs = 256;
+inline constexpr double half_units_of_equal_inputs = 4;
 // Gap of single precision tensors that no noise of half precision has come into.
 inline constexpr double wide_equal_inputs = 4e-6;
 // Half precision gradients that cancel are off by more.

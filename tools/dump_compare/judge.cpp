@@ -29,6 +29,8 @@ constexpr const char* no_golden_row = "warning: No bench data matched.";
 constexpr const char* dtypes_differ_text = "error: The dtype of NPU and Bench are inconsistent.";
 constexpr const char* shapes_differ = "error: The shape of NPU and Bench are inconsistent.";
 constexpr const char* values_differ = "error: The values of NPU and Bench differ.";
+constexpr const char* crc_sums_differ = "error: The CRC-32 value of NPU differs from that of the bench.";
+constexpr const char* xor_sums_differ = "error: The XOR checksum of NPU differs from that of the bench.";
 constexpr const char* no_sums = "warning: Neither NPU nor bench has a checksum.";
 constexpr const char* norm_ten_times = "warning: The norm relative error of output is 10 times that of input.";
 constexpr const char* cosine_of_output =
@@ -203,7 +205,8 @@ class Judge {
     if (no_sum(mine) || no_sum(theirs)) {
       row.add(Level::warning, "warning: The parameter of NPU does not match the bench.");
     } else {
-      row.add(Level::error, "error: The CRC-32 value of NPU differs from that of the bench.");
+      const bool xor_sum = !sides_.compat && target(row)->xor_sum && golden(row)->xor_sum;
+      row.add(Level::error, xor_sum ? xor_sums_differ : crc_sums_differ);
     }
   }
 

@@ -1,8 +1,11 @@
 #include "tools/dump_compare/judge_gaps.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "kernels/base/text.h"
+#include "tools/dump_compare/equal_inputs.h"
 #include "tools/dump_compare/forward_calls.h"
 #include "tools/dump_compare/gap_limits.h"
 #include "tools/dump_compare/random_calls.h"
@@ -60,30 +63,46 @@ class GapJudge {
     const double limit = (half ? half_output_limit : output_limit) * factor;
     double input_gap = 0;
     bool close = true;
+    bool equal = true;
     for (ComparedRow& row : rows_) {
       if (row.row.target == no_place) continue;
       const State state = target(row).state;
       if (state != State::input && state != State::parameters) continue;
-      if (row.row.golden == no_place) close = false;
+      if (row.row.golden == no_place) close = equal = false;
       if (!is_pair(row) || recordings::is_only_written(sides_.target, call, target(row))) continue;
       const Gap found = gap(row);
       input_gap = std::max(input_gap, found.gap);
       if (found.gap > (half ? half_input_limit : input_limit)) close = false;
-      row.input_apart = found.comparable && found.gap > limit;
+      if (!found.equal) equal = false;
+      // Nothing rounds whole numbers: other ones are other data.
+      const bool other_data =
+          recordings::is_whole(sides_.target, target(row)) && (found.gap > 0 || row.metrics.unequal_integers > 0);
+      row.input_apart = found.comparable && (found.gap > limit || other_data);
     }
     if (!close || recordings::is_communication(sides_.target, call)) return;
     // The gradient is dropped as its forward call drops, which alone has the arguments.
     const Call* forward = &call;
     if (backward) forward = close_forward(first_pair(), half ? half_input_limit : input_limit);
     if (forward == nullptr || is_random(sides_.target, *forward)) return;
-    for (ComparedRow& row : rows_) {
-      if (!is_pair(row) || target(row).state != State::output || row.level == Level::error) continue;
-      if (is_left_out(sides_.target, call, target(row))) continue;
-      const Gap found = gap(row);
-      if (!found.comparable || found.gap <= limit || found.gap <= times_input * input_gap) continue;
-      row.add(Level::error, "error: The output is off by more than " + short_number(limit) +
-                                " of its largest value, although the inputs agree.");
+    for (ComparedRow& row : rows_) judge_output(row, call, limit, input_gap, equal);
+  }
+
+  void judge_output(ComparedRow& row, const Call& call, double usual, double input_gap, bool equal_inputs) const {
+    if (!is_pair(row) || target(row).state != State::output || row.level == Level::error) return;
+    if (is_left_out(sides_.target, call, target(row))) return;
+    const Gap found = gap(row);
+    if (!found.comparable || found.equal) return;
+    std::optional<double> tight;
+    if (equal_inputs) {
+      tight = limit_of_equal_inputs({sides_.target, call, sides_.golden, sides_.golden.calls[row.row.golden_call]},
+                                    target(row));
     }
+    const double limit = std::min(usual, tight.value_or(usual));
+    if (found.gap <= limit || found.gap <= times_input * input_gap) return;
+    const std::string by =
+        limit == 0 ? "has other whole numbers, although the inputs are equal."
+                   : "is off by more than " + short_number(limit) + " of its largest value, although the inputs agree.";
+    row.add(Level::error, "error: The output " + by);
   }
 
   const ComparedRow* first_pair() const {
@@ -114,7 +133,7 @@ class GapJudge {
   Gap gap(const ComparedRow& row) const {
     if (mode_ == Mode::tensor && target(row).data_name != 0 && golden(row).data_name != 0) {
       // Of files that could not be compared other rules speak.
-      return {row.metrics.gap >= 0, std::max(row.metrics.gap, 0.0), 0};
+      return {row.metrics.gap >= 0, std::max(row.metrics.gap, 0.0), 0, row.metrics.are_equal()};
     }
     return recordings::gap_of(sides_.target, target(row), sides_.golden, golden(row), false);
   }

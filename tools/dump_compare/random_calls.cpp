@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <string>
 
-#include "kernels/api/operators.h"
-#include "kernels/base/text.h"
+#include "tools/dump_compare/call_operator.h"
 #include "tools/recordings/call_rules.h"
 
 namespace msrun::dump_compare {
@@ -26,47 +23,6 @@ constexpr auto random_words = std::to_array<std::string_view>(
 // The number that says how much is dropped is an argument of that name in all operators that drop within others.
 constexpr std::string_view dropped_share = "dropout_p";
 constexpr std::string_view kept_share = "keep_prob";
-
-const Operator* operator_of(const Recording& side, const Call& call) {
-  if (call.module) return nullptr;
-  const std::string_view name = side.name(call);
-  return find_operator(name.substr(0, name.find('.')), recordings::api_of(name, call));
-}
-
-// The arguments of a call that are no tensors, by the names that the operator gives them.
-class Scalars {
- public:
-  Scalars(const Recording& side, const Call& call, const Operator* op) : side_(side), call_(call), op_(op) {}
-
-  // Nothing where it was not recorded.
-  std::optional<double> number(std::string_view name) const {
-    for (std::uint32_t i = call_.leaves; i < call_.leaf_end; ++i) {
-      const Leaf& leaf = side_.leaves[i];
-      if (leaf.tensor || leaf.state != State::input || name_of(leaf) != name) continue;
-      const Value& value = leaf.statistics[recordings::max_value];
-      if (value.kind == recordings::Kind::boolean) return static_cast<double>(value.integer);
-      if (value.is_number()) return value.number();
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::string_view name_of(const Leaf& leaf) const {
-    constexpr std::string_view begin = ".input.";
-    std::string_view name = side_.text(leaf.suffix);
-    if (!name.starts_with(begin)) return {};
-    name.remove_prefix(begin.size());
-    const std::optional<std::size_t> place = parse_number<std::size_t>(name);
-    if (!place) return name;
-    if (op_ == nullptr || op_->overloads().empty()) return {};
-    const auto& parameters = op_->overloads().front().signature.parameters();
-    return *place < parameters.size() ? std::string_view(parameters[*place].name) : std::string_view();
-  }
-
-  const Recording& side_;
-  const Call& call_;
-  const Operator* const op_;
-};
 
 bool takes(const Operator& op, std::string_view name) {
   return std::ranges::any_of(op.overloads(), [&](const Overload& overload) {
@@ -96,7 +52,7 @@ bool is_random(const Recording& side, const Call& call) {
       })) {
     return true;
   }
-  const Operator* const op = operator_of(side, call);
+  const Operator* const op = call.module ? nullptr : operator_of(side, call);
   if (op != nullptr && !op->traits().uncheckable.empty()) return true;
   if (op != nullptr && op->name == "gumbel_softmax") return true;
   const Scalars scalars(side, call, op);

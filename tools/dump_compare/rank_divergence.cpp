@@ -4,9 +4,12 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "tools/dump_compare/equal_inputs.h"
 #include "tools/dump_compare/gap_limits.h"
 #include "tools/dump_compare/random_calls.h"
 #include "tools/recordings/communication.h"
@@ -52,8 +55,28 @@ RankDivergence::RankDivergence(std::size_t rank, const RankPair& pair, double to
     if (pair_.target.calls[call].direction == Direction::backward) ++backward_calls;
     judge(call, backward_calls);
   }
+  judge_gradients_by_their_modules();
   find_counterparts(pair.rows);
   note_read_calls();
+}
+
+void RankDivergence::judge_gradients_by_their_modules() {
+  std::unordered_multimap<recordings::TextId, std::uint32_t> backward;
+  const std::vector<Call>& calls = pair_.target.calls;
+  for (std::uint32_t call = 0; call < calls.size(); ++call) {
+    if (calls[call].direction == Direction::backward && states_[call].judged) backward.emplace(calls[call].base, call);
+  }
+  for (std::uint32_t call = 0; call < calls.size(); ++call) {
+    if (calls[call].direction != Direction::parameters_grad) continue;
+    CallState& state = states_[call];
+    const auto [first, last] = backward.equal_range(calls[call].base);
+    for (auto of = first; of != last; ++of) {
+      const CallState& above = states_[of->second];
+      state.inputs_agree = state.inputs_agree && above.inputs_agree;
+      state.input_gap = std::max(state.input_gap, above.input_gap);
+    }
+    state.differs = state.differs && state.output_gap > times_input * state.input_gap;
+  }
 }
 
 RankSummary RankDivergence::summary() const {
@@ -89,7 +112,7 @@ Gap RankDivergence::gap(std::uint32_t mine, std::uint32_t theirs, double unit) c
   const Leaf& golden = pair_.golden.leaves[theirs];
   if (pair_.mode == Mode::tensor && target.data_name != 0 && golden.data_name != 0) {
     const TensorGap files = gap_of_files(mine, theirs);
-    if (files.readable) return {files.same_shape, files.gap, 0};
+    if (files.readable) return {files.same_shape, files.gap, 0, files.equal};
   }
   return recordings::gap_of(pair_.target, target, pair_.golden, golden, checksums_, unit);
 }
@@ -128,6 +151,10 @@ RankDivergence::Half RankDivergence::half_of(std::uint32_t call) const {
   if (any_half(pair_.target, mine)) return Half::own;
   const std::uint32_t golden = alignment_.golden_of[call];
   if (golden != recordings::no_call && any_half(pair_.golden, pair_.golden.calls[golden])) return Half::own;
+  // No inputs are recorded of gradients of parameters: whatever came before may have come into them.
+  if (mine.direction == Direction::parameters_grad && (pair_.target.has_half || pair_.golden.has_half)) {
+    return Half::derived;
+  }
   const auto is_noisy = [&](std::uint32_t source) { return source != no_place && half_[source] != Half::none; };
   if (is_noisy(flow_.forward_of(call))) return Half::derived;
   const bool any_noisy = std::ranges::any_of(
@@ -151,12 +178,13 @@ RankDivergence::Limits RankDivergence::limits_of(bool half, bool backward, std::
 }
 
 void RankDivergence::judge(std::uint32_t call, std::uint32_t backward_calls) {
-  const bool backward = pair_.target.calls[call].direction == Direction::backward;
+  const Direction direction = pair_.target.calls[call].direction;
+  const bool backward = direction == Direction::backward || direction == Direction::parameters_grad;
   const std::uint32_t golden = alignment_.golden_of[call];
   half_[call] = half_of(call);
   limits_[call] = limits_of(half_[call] != Half::none, backward, backward_calls);
   if (golden == recordings::no_call) return;
-  if (half_[call] == Half::derived) {
+  if (half_[call] == Half::derived && direction != Direction::parameters_grad) {
     // Wide tensors that are all but equal need no room for half precision. Their statistics may agree although the
     // elements do not. A backward call reads what its forward call read and made as well.
     const Limits wide = limits_of(false, backward, backward_calls);
@@ -172,36 +200,58 @@ void RankDivergence::judge(std::uint32_t call, std::uint32_t backward_calls) {
 
 CallState RankDivergence::state_of(std::uint32_t call, std::uint32_t golden_call, const Limits& limits) const {
   CallState state;
-  const Call& mine = pair_.target.calls[call];
-  const Call& theirs = pair_.golden.calls[golden_call];
-  state.inputs_agree = true;
+  compare_inputs(call, golden_call, limits, state);
+  compare_outputs(call, golden_call, limits, state);
+  return state;
+}
+
+void RankDivergence::compare_inputs(std::uint32_t call, std::uint32_t golden_call, const Limits& limits,
+                                    CallState& state) const {
   const double unit = limits.half && half_[call] == Half::derived ? recordings::unit_of_bfloat16 : 0;
-  const std::vector<std::uint32_t> inputs = inputs_of(pair_.target, mine);
-  const std::vector<std::uint32_t> golden_inputs = inputs_of(pair_.golden, theirs);
+  const std::vector<std::uint32_t> inputs = inputs_of(pair_.target, pair_.target.calls[call]);
+  const std::vector<std::uint32_t> golden_inputs = inputs_of(pair_.golden, pair_.golden.calls[golden_call]);
+  state.inputs_agree = true;
+  state.equal_inputs = inputs.size() == golden_inputs.size();
   for (std::size_t i = 0; i < std::min(inputs.size(), golden_inputs.size()); ++i) {
     const Gap found = gap(inputs[i], golden_inputs[i], unit);
     if (!found.comparable || found.gap > limits.input || found.own > limits.own) state.inputs_agree = false;
+    if (!found.equal) state.equal_inputs = false;
     if (state.input == no_place || found.gap > state.input_gap) {
       state.input_gap = found.gap;
       state.input = inputs[i];
     }
   }
+}
+
+void RankDivergence::compare_outputs(std::uint32_t call, std::uint32_t golden_call, const Limits& limits,
+                                     CallState& state) const {
+  const Call& mine = pair_.target.calls[call];
+  const Call& theirs = pair_.golden.calls[golden_call];
+  const bool close_inputs =
+      limits.half && mine.direction != Direction::backward && state.input_gap <= half_equal_inputs * tolerance_;
+  const double usual = close_inputs ? half_output_of_equal_inputs * tolerance_ : limits.output;
   const std::vector<std::uint32_t> outputs = outputs_of(pair_.target, mine);
   const std::vector<std::uint32_t> golden_outputs = outputs_of(pair_.golden, theirs);
   for (std::size_t i = 0; i < std::min(outputs.size(), golden_outputs.size()); ++i) {
-    if (is_left_out(mine, pair_.target.leaves[outputs[i]])) continue;
+    const Leaf& output = pair_.target.leaves[outputs[i]];
+    if (is_left_out(mine, output)) continue;
+    if (state.output == no_place) state.output = outputs[i];
     const Gap found = gap(outputs[i], golden_outputs[i]);
-    if (state.output == no_place || found.gap > state.output_gap) {
+    if (found.equal) continue;
+    state.equal_outputs = false;
+    const std::optional<double> tight =
+        state.equal_inputs ? limit_of_equal_inputs({pair_.target, mine, pair_.golden, theirs}, output) : std::nullopt;
+    const double limit = tight ? std::min(usual, *tight * tolerance_) : usual;
+    const bool differs = found.gap > limit && found.gap > times_input * state.input_gap;
+    // The one with the largest gap is shown, of those that differ if any does.
+    const bool worse = differs == state.differs ? found.gap > state.output_gap : differs;
+    if (worse) {
       state.output_gap = found.gap;
       state.output = outputs[i];
     }
+    state.differs = state.differs || differs;
   }
-  state.outputs_agree = state.output_gap <= limits.input;
-  const bool equal_inputs =
-      limits.half && mine.direction != Direction::backward && state.input_gap <= half_equal_inputs * tolerance_;
-  const double limit = equal_inputs ? half_output_of_equal_inputs * tolerance_ : limits.output;
-  state.differs = state.output_gap > limit && state.output_gap > times_input * state.input_gap;
-  return state;
+  state.outputs_agree = state.output_gap <= limits.input && !state.differs;
 }
 
 bool RankDivergence::is_left_out(const Call& call, const Leaf& output) const {
@@ -233,7 +283,7 @@ std::uint32_t RankDivergence::summand_of(std::uint32_t leaf, std::uint32_t befor
       if (!flow_.is_read_between(output, call, before + 1)) parts.emplace_back(call, &part);
     }
   }
-  const double unit = recordings::is_half(side, sum) ? 0x1p-9 : 0x1p-24;
+  const double unit = recordings::rounding_unit(side.text(sum.dtype));
   std::uint32_t found = no_place;
   std::size_t fewest = most_summands + 1;
   for (std::uint32_t chosen = 1; chosen < 1U << parts.size(); ++chosen) {
@@ -326,6 +376,7 @@ std::optional<Finding> RankDivergence::region_behind(std::uint32_t producer, std
   if (backward && from_nowhere && only_copies && !copied_wrongly) return std::nullopt;
   Finding finding = finding_of(first, FindingKind::region);
   finding.golden_call = golden_of_region(first);
+  name_arguments(finding);
   finding.input_gap = input_gap;
   finding.output_gap = gap;
   return finding;
@@ -391,27 +442,7 @@ Finding RankDivergence::finding_of(std::uint32_t call, FindingKind kind) const {
   if (state.output != no_place) finding.leaf = target.row_name(mine, target.leaves[state.output]);
   finding.low_confidence =
       pair_.mode == Mode::statistics && limits_[call].half && state.output_gap < low_confidence * limits_[call].output;
-  if (finding.golden_call == no_place) return finding;
-  const Call& theirs = pair_.golden.calls[finding.golden_call];
-  for (std::uint32_t i = mine.leaves; i < mine.leaf_end; ++i) {
-    const Leaf& leaf = target.leaves[i];
-    if (leaf.state != State::input) continue;
-    for (std::uint32_t k = theirs.leaves; k < theirs.leaf_end; ++k) {
-      const Leaf& other = pair_.golden.leaves[k];
-      if (pair_.golden.text(other.suffix) != target.text(leaf.suffix)) continue;
-      const auto shown = [](const Recording& side, const Leaf& of) {
-        return of.tensor ? std::string(side.text(of.dtype))
-                         : recordings::value_text(side.texts, of.statistics[recordings::max_value]);
-      };
-      const std::string one = shown(target, leaf);
-      const std::string another = shown(pair_.golden, other);
-      if (one != another) {
-        finding.scalar_differences.push_back(std::string(target.text(leaf.suffix).substr(1)) + ": " + one + ", " +
-                                             another);
-      }
-      break;
-    }
-  }
+  name_arguments(finding);
   return finding;
 }
 
@@ -427,11 +458,14 @@ std::vector<Finding> RankDivergence::findings() const {
       if (std::optional<Finding> origin = origin_of(call)) found.push_back(std::move(*origin));
       continue;
     }
-    if (!state.differs || is_random(call)) continue;
     if (recordings::is_communication(pair_.target, pair_.target.calls[call])) continue;
+    if (!is_called_otherwise(call) && (!state.differs || is_random(call))) continue;
     found.push_back(finding_of(call, FindingKind::output));
   }
   std::ranges::stable_sort(found, {}, &Finding::call);
+  for (std::uint32_t call = 0; !found.empty() && call < found.front().call; ++call) {
+    if (moves_otherwise(call)) found.insert(found.begin(), finding_of(call, FindingKind::output));
+  }
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "tools/dump_compare/arguments.h"
 #include "tools/dump_compare/data_flow.h"
 #include "tools/dump_compare/divergence.h"
 #include "tools/recordings/gap.h"
@@ -16,7 +17,9 @@ struct CallState {
   bool judged = false;  // aligned under its own name
   bool inputs_agree = false;
   bool outputs_agree = true;  // within the limit of inputs: whoever reads them may be judged
-  bool differs = false;       // some output lies beyond the limit of outputs, and far beyond the inputs
+  bool differs = false;       // some output lies beyond its limit, and far beyond the inputs
+  bool equal_inputs = false;  // nothing tells them apart
+  bool equal_outputs = true;
   double input_gap = 0;
   double output_gap = 0;
   std::uint32_t input = no_place;  // the leaf with the largest gap
@@ -37,6 +40,8 @@ class RankDivergence {
   // A random call whose outputs differ although its inputs agree.
   std::optional<Finding> random_finding() const;
   Finding finding_of(std::uint32_t call, FindingKind kind) const;
+  // As Divergence::other_arguments.
+  std::vector<std::string> other_arguments() const;
 
  private:
   struct Limits {
@@ -59,6 +64,18 @@ class RankDivergence {
   // Judges an aligned call, and says by which limits.
   void judge(std::uint32_t call, std::uint32_t backward_calls);
   CallState state_of(std::uint32_t call, std::uint32_t golden_call, const Limits& limits) const;
+  void compare_inputs(std::uint32_t call, std::uint32_t golden_call, const Limits& limits, CallState& state) const;
+  void compare_outputs(std::uint32_t call, std::uint32_t golden_call, const Limits& limits, CallState& state) const;
+  std::vector<ArgumentDifference> arguments_of(std::uint32_t call, std::uint32_t golden) const;
+  // Adds the arguments that differ, if both are calls of one API.
+  void name_arguments(Finding& finding) const;
+  bool has_other_arguments(std::uint32_t call) const;
+  // Whether an aligned call moves elements by other arguments, which statistics do not show.
+  bool moves_otherwise(std::uint32_t call) const;
+  // Whether other arguments made the outputs of an aligned call what they are.
+  bool is_called_otherwise(std::uint32_t call) const;
+  // What a module's backward call reads is what the gradients of its parameters are made of.
+  void judge_gradients_by_their_modules();
   bool is_left_out(const Call& call, const Leaf& output) const;
   bool is_random(std::uint32_t call) const;
   // A foreign call whose output is part of the gradient that a backward call reads; no_place if there is none.

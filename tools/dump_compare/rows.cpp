@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "kernels/base/lower_case.h"
+#include "tools/recordings/gap.h"
 
 namespace msrun::dump_compare {
 namespace {
@@ -341,9 +342,9 @@ std::string canonical_dtype(std::string_view dtype) {
 }
 
 double rounding_noise(std::string_view dtype) {
-  const std::string name = canonical_dtype(dtype);
-  const double unit = name == "bfloat16" ? 0x1p-9 : name == "float16" ? 0x1p-11 : 0x1p-24;
-  return 64 * unit;
+  constexpr double units = 64;
+  constexpr double most = 0x1p-3;  // of whatever type: no rounding changes a norm by more
+  return std::min(units * recordings::rounding_unit(dtype), most);
 }
 
 bool dtypes_match(const Sides& sides, const Leaf& target, const Leaf& golden) {

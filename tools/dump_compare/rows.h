@@ -63,7 +63,7 @@ std::vector<Row> rows_of_pairs(const Sides& sides, const std::vector<std::pair<s
 
 // One name for a dtype whichever framework spells it: "float32" of "torch.float32" and "Float32".
 std::string canonical_dtype(std::string_view dtype);
-// 64 units of rounding of a dtype: an error below that is no finding.
+// 64 units of rounding of a dtype, at most an eighth: a norm that is off by less is no finding.
 double rounding_noise(std::string_view dtype);
 // Whether rows of these dtypes are compared (4.2).
 bool dtypes_match(const Sides& sides, const Leaf& target, const Leaf& golden);

@@ -54,6 +54,11 @@ struct TensorMetrics {
   bool empty = false;   // the files hold no element
   std::string problem;  // which file cannot be read, and why; empty: both can
 
+  // All elements of both.
+  bool are_equal() const {
+    const MetricCell& largest = cells[max_absolute_error];
+    return largest.word == nullptr && largest.number == 0 && unequal_integers == 0;
+  }
   void all_are(const char* word) {
     for (MetricCell& cell : cells) cell.word = word;
   }
@@ -63,7 +68,8 @@ struct TensorMetrics {
 struct TensorGap {
   bool readable = false;
   bool same_shape = false;
-  double gap = 0;  // largest |t - g| over largest |g|; infinite where NaN or infinities lie elsewhere
+  double gap = 0;      // largest |t - g| over largest |g|; infinite where NaN or infinities lie elsewhere
+  bool equal = false;  // all elements are
 };
 
 // Share of the elements that agree within 0.001, or, in half types, whose neighbours are further apart than that,

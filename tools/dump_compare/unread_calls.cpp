@@ -84,6 +84,7 @@ std::optional<Finding> RankDivergence::unread_finding(std::uint32_t call) const 
   if (state.differs && is_made_elsewhere(call, golden)) return std::nullopt;
   Finding finding = finding_of(call, FindingKind::region);
   finding.golden_call = golden;
+  name_arguments(finding);
   finding.input_gap = state.input_gap;
   finding.output_gap = state.output_gap;
   finding.leaf = state.output == no_place ? "" : pair_.target.row_name(mine, pair_.target.leaves[state.output]);

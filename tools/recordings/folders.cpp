@@ -1,9 +1,11 @@
 #include "tools/recordings/folders.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 
+#include "kernels/base/digits.h"
 #include "kernels/base/error.h"
 #include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
@@ -14,6 +16,7 @@ namespace msrun::recordings {
 namespace {
 
 constexpr std::uint64_t most_numbers = 1'000'000;
+constexpr auto process_prefixes = std::to_array<std::string_view>({"proc", "pid"});
 
 namespace fs = std::filesystem;
 
@@ -84,7 +87,7 @@ std::vector<std::string> unused_ranks(const std::string& folder) {
   for (const std::string& name : names) {
     const std::string path = join_path(folder, name);
     const std::string lower = lower_case(name);
-    const bool like_rank = lower.starts_with("rank") || lower.starts_with("proc");
+    const bool like_rank = lower.starts_with("rank") || lower.starts_with("proc") || is_process_name(lower);
     const bool taken =
         path == process || std::ranges::any_of(ranks, [&](const auto& rank) { return rank.second == path; });
     if (!like_rank || taken) continue;
@@ -103,10 +106,16 @@ std::map<std::uint64_t, std::string> step_folders(const std::string& folder) {
   return steps;
 }
 
+bool is_process_name(std::string_view name) {
+  return std::ranges::any_of(process_prefixes,
+                             [&](std::string_view prefix) { return name == prefix || is_numbered(name, prefix); });
+}
+
 std::optional<std::string> process_folder(const std::string& folder) {
-  const std::map<std::uint64_t, std::string> found = numbered(folder, "proc");
+  std::vector<std::string> found = subfolders(folder);
+  std::erase_if(found, [](const std::string& name) { return !is_process_name(name); });
   if (found.size() != 1) return std::nullopt;
-  return found.begin()->second;
+  return join_path(folder, found.front());
 }
 
 std::string dump_file(const std::string& folder) {

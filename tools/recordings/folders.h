@@ -19,7 +19,9 @@ std::map<std::uint64_t, std::string> rank_folders(const std::string& folder);
 // each with the reason, "DIR/rank01 takes no part: ranks are called rank0, rank1 and so on."
 std::vector<std::string> unused_ranks(const std::string& folder);
 std::map<std::uint64_t, std::string> step_folders(const std::string& folder);
-// The one folder "proc<digits>" of a dump without ranks.
+// Whether a recorder calls the folder of a process without a rank so: "proc4711" or "pid4711".
+bool is_process_name(std::string_view name);
+// The one folder of a process in a dump without ranks.
 std::optional<std::string> process_folder(const std::string& folder);
 
 // dump.json of a folder, else its debug.json; empty if it has neither.

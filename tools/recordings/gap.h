@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <string_view>
 
 #include "tools/recordings/recording.h"
 
@@ -14,10 +15,13 @@ struct Gap {
   double gap = 0;
   // Differences of the extremes over the extremes themselves: seen also where one large value hides the others.
   double own = 0;
+  // Nothing that was recorded tells them apart: equal checksums, or the same numbers in every statistic.
+  bool equal = false;
 };
 
-// Half the distance of 1 to the next number in bfloat16.
-inline constexpr double unit_of_bfloat16 = 0x1p-9;
+// Rounding to nearest changes a number by at most this share of it: half the distance of 1 to the next number.
+inline constexpr double unit_of_bfloat16 = 0x1p-8;
+double rounding_unit(std::string_view dtype);
 
 // checksums: only those count. unit: rounding that went into the tensors, where it is coarser than their dtypes'.
 Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, const Leaf& theirs, bool checksums,
@@ -25,6 +29,8 @@ Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, c
 
 // bfloat16 and float16.
 bool is_half(const Recording& side, const Leaf& leaf);
+// Integers and booleans, which nothing rounds.
+bool is_whole(const Recording& side, const Leaf& leaf);
 
 // A number for the content of a tensor: equal for tensors of one element count and, as only those count, equal
 // checksums, or else equal statistics. 0 where nothing tells tensors from each other: without a checksum where

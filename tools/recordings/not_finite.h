@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
@@ -40,6 +41,17 @@ inline std::optional<double> not_finite_of(std::string_view text) {
 inline std::optional<double> number_of(const Texts& texts, const Value& value) {
   if (value.is_number()) return value.number();
   return value.kind == Kind::text ? not_finite_of(texts[value.text]) : std::nullopt;
+}
+
+// Likewise with all digits of a whole number of 64 bits, which double precision rounds; a boolean is 0 or 1.
+inline std::optional<long double> exact_number_of(const Texts& texts, const Value& value) {
+  if (value.kind == Kind::boolean || value.kind == Kind::integer) return static_cast<long double>(value.integer);
+  if (value.kind == Kind::real && value.digits != 0) {
+    return std::strtold(std::string(texts[value.digits]).c_str(), nullptr);
+  }
+  const std::optional<double> number = number_of(texts, value);
+  if (!number) return std::nullopt;
+  return static_cast<long double>(*number);
 }
 
 }  // namespace msrun::recordings

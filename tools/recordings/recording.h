@@ -100,6 +100,7 @@ struct Leaf {
   RequiresGrad requires_grad = RequiresGrad::absent;
   bool tensor = false;        // has a dtype of its own
   bool recorded_md5 = false;  // the recording has a checksum
+  bool xor_sum = false;       // which combines the words of the data by XOR, where others are a CRC-32
   std::array<Value, statistic_count> statistics{};
 };
 

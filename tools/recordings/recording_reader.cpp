@@ -119,9 +119,11 @@ class CallReader {
       } else if (key == "requires_grad" && !field.is_null()) {
         if (!field.is_boolean()) refuse("requires_grad", "bool");
         leaf.requires_grad = field.boolean() ? RequiresGrad::yes : RequiresGrad::no;
-      } else if (key == "md5" && field.is_string()) {
-        leaf.md5 = texts.own(field.text());
-        leaf.recorded_md5 = !field.text().empty();
+      } else if (key == "md5" && !field.is_null()) {
+        // Of a tensor of one number the recorder that forms XOR sums writes the number itself.
+        leaf.md5 = texts.own(python_text(field));
+        leaf.recorded_md5 = leaf.md5 != 0;
+        leaf.xor_sum = !field.is_string() || field.text().starts_with("0x");
         recording_.has_md5 = true;
       } else if (key == "data_name" && field.is_string() && field.text() != "-1") {
         leaf.data_name = texts.own(field.text());
