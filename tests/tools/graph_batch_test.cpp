@@ -131,6 +131,37 @@ TEST(GraphBatch, TakesARankWithoutANumber) {
   EXPECT_EQ(node_row(run.file(".vis.db"), "Functional.relu.0.forward").at("rank"), "0");
 }
 
+TEST(GraphBatch, TakesTheFolderOfAProcess) {
+  GraphRun run;
+  model().write(run.folder() / "npu" / "step0" / "pid9527");
+  model().write(run.folder() / "bench" / "step0" / "proc4711");
+  const Finished finished = run.run();
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("3 matched with 3 of the benchmark"));
+}
+
+TEST(GraphBatch, CallsWithoutAGroupAreThoseOfAllRanks) {
+  GraphRun run;
+  for (const char* rank : {"rank0", "rank1"}) {
+    model().call("Distributed.all_reduce.0.forward", "Module.net.Net.forward.0").write(run.folder() / "npu" / rank);
+  }
+  const Finished finished = run.run();
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.err, "");
+  const Json expected = Json::parse(
+      R"({"communications_type": "send_receive", "nodes_info": {"1": ["Nan", "Distributed.all_reduce.0.forward"]}})");
+  const Json vis = run.vis("build_rank0");
+  EXPECT_EQ(vis["node"]["Distributed.all_reduce.0.forward"]["matched_distributed"], expected);
+}
+
+TEST(GraphBatch, ARefusedCommandLeavesNoFolder) {
+  GraphRun run;
+  model().write(run.folder() / "npu");
+  std::ofstream(run.folder() / "npu/dump.json") << "{";
+  EXPECT_EQ(run.run().exit_code, 2);
+  EXPECT_FALSE(fs::exists(run.folder() / "out"));
+}
+
 TEST(GraphBatch, AFailingRankDoesNotStopTheOthers) {
   GraphRun run;
   for (const char* rank : {"rank0", "rank1"}) model().write(run.folder() / "npu" / rank);

@@ -431,6 +431,26 @@ TEST_F(GraphPageInABrowser, ShowsOneMicroStep) {
   EXPECT_THAT(seen["names"].get<Texts>(), Not(Contains("Module.net.Net.forward.0")));
 }
 
+TEST_F(GraphPageInABrowser, AClosedBoxIsAsBadAsTheWorstInIt) {
+  const json data = vis("pt_stat_oc");
+  const json seen = seen_on(page_of_vis(data), R"(
+    const row = graph.sides[0].row[graph.sides[0].names.indexOf('Module.module.module.layers.1.mlp.MLP.forward.0')];
+    graph.sides[0].levels[graph.node[0][row]] = 0;
+    categorise();
+    const look = () => {
+      select(row);
+      return document.querySelector('#row-' + row + ' .cell[data-side="0"]');
+    };
+    setOpen(row, false);
+    seen.closed = look().className;
+    seen.words = look().innerText;
+    setOpen(row, true);
+    seen.open = look().className;)");
+  EXPECT_THAT(seen["closed"], HasSubstr("heat4"));
+  EXPECT_THAT(seen["words"], HasSubstr("inside"));
+  EXPECT_THAT(seen["open"], AllOf(HasSubstr("heat0"), Not(HasSubstr("heat4"))));
+}
+
 TEST_F(GraphPageInABrowser, GoesToAPartnerElsewhere) {
   GraphPage page;
   page.target = flat_tree({2, 1});

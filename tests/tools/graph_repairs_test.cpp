@@ -145,10 +145,29 @@ TEST(GraphRepairs, R6ShowsGradientsOfParameters) {
   const Json nodes = run.vis()["node"];
   EXPECT_EQ(nodes["Module.net.Net.parameters_grad"]["upnode"], "Module.net.Net.backward.0");
   EXPECT_TRUE(nodes["Module.net.Net.parameters_grad"]["input_data"].contains("Module.net.Net.parameters_grad.weight"));
-  EXPECT_FALSE(nodes.contains("Module.net.Other.parameters_grad")) << "there is no backward module";
+  EXPECT_EQ(nodes["Module.net.Other.parameters_grad"]["upnode"], "DefaultModel") << "no module of that name is called";
   EXPECT_EQ(node_row(run.file(".vis.db"), "Module.net.Net.parameters_grad").at("up_node"), "Module.net.Net.backward.0");
   only(run, run.run({"--compat", "1.2.1"}));
   EXPECT_FALSE(run.vis()["node"].contains("Module.net.Net.parameters_grad"));
+}
+
+TEST(GraphRepairs, R6ShowsGradientsOfModulesWithoutABackwardCall) {
+  GraphRun run;
+  GraphDump dump;
+  const std::string weight = "Module.net.norm.BatchNorm2d.parameters_grad.0";
+  const std::string other = "Module.head.Linear.parameters_grad.0";
+  dump.call("Module.net.Net.forward.0", null)
+      .call("Module.net.norm.BatchNorm2d.forward.0", "Module.net.Net.forward.0")
+      .call("Module.head.Linear.forward.0", null)
+      .call("Module.head.Linear.forward.1", null)
+      .call("Module.net.Net.backward.0", null);
+  for (const std::string& name : {weight, other}) dump.data[name] = {{"weight", Json::array({graph_tensor(3)})}};
+  dump.write(run.folder() / "npu");
+  EXPECT_EQ(only(run, run.run()), "");
+  const Json nodes = run.vis()["node"];
+  EXPECT_EQ(nodes[weight]["upnode"], "Module.net.Net.backward.0") << "that of the module around it";
+  EXPECT_EQ(nodes[other]["upnode"], "Module.head.Linear.forward.1");
+  EXPECT_EQ(node_row(run.file(".vis.db"), other).at("up_node"), "Module.head.Linear.forward.1");
 }
 
 TEST(GraphRepairs, R7ShowsNoChecksumsThatWereNotRecorded) {
@@ -455,7 +474,7 @@ TEST(GraphConsole, NamesTheInnermostModuleThatIsWorseThanAllCalls) {
     GraphRun run;
     npu.write(run.folder() / "npu");
     bench.write(run.folder() / "bench");
-    const Finished finished = run.run();
+    const Finished finished = run.run({"--format", "vis"});
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
     return finished.out;
   };
@@ -466,6 +485,21 @@ TEST(GraphConsole, NamesTheInnermostModuleThatIsWorseThanAllCalls) {
   EXPECT_THAT(told(nested_model(1.5, 1.5, 1.25), right),
               HasSubstr(", worst Functional.relu.0.forward (0.25), of modules Module.net.mlp.Mlp.forward.0 (0.5)\n"));
   EXPECT_THAT(told(right, right), Not(HasSubstr("worst")));
+}
+
+// The page has the nodes and verdicts of .vis.db, in which other shapes match.
+TEST(GraphConsole, SaysWhatThePageShows) {
+  GraphRun run;
+  nested_model(1, 1, 1).call("Torch.exp.0.forward", "Module.net.Net.forward.0").write(run.folder() / "bench");
+  GraphDump dump = nested_model(3, 1, 1.2).call("Torch.exp.0.forward", "Module.net.Net.forward.0");
+  dump.data["Torch.exp.0.forward"]["output"] = Json::array({graph_tensor(1, {4})});
+  dump.write(run.folder() / "npu");
+  for (const char* format : {"both", "html"}) {
+    const Finished finished = run.run({"--format", format});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_THAT(finished.out,
+                HasSubstr("5 nodes, 5 matched with 5 of the benchmark, worst Torch.exp.0.forward (error)"));
+  }
 }
 
 TEST(GraphConsole, AMappingThatIsNotThereIsRefusedEvenWhereItHasNoEffect) {

@@ -95,6 +95,74 @@ TEST(GraphVerdicts, TensorsOfOneElementAreJudged) {
   }
 }
 
+// Version 1.2.1 has shares of elements of them; of tensors without an axis it has none.
+TEST(GraphVerdicts, TensorsOfOneElementHaveSharesInTheOldVersion) {
+  for (const float mine : {10.0F, 5.0F}) {
+    GraphRun run;
+    EXPECT_EQ(with_loss(run, {1}, mine, true).run({"--compat", "1.2.1"}).exit_code, 0);
+    const Json node = run.vis()["NPU"]["node"]["Functional.mse_loss.0.forward"];
+    const Json& output = node["output_data"].front();
+    EXPECT_EQ(output["One Thousandth Err Ratio"], mine == 5 ? "1.0" : "0.0");
+    EXPECT_EQ(output["Five Thousandths Err Ratio"], mine == 5 ? "1.0" : "0.0");
+    EXPECT_EQ(output["Cosine"], "unsupported");
+    EXPECT_EQ(node["data"]["precision_index"].get<double>(), mine == 5 ? 0 : 1);
+    GraphRun scalar;
+    EXPECT_EQ(with_loss(scalar, {}, mine, true).run({"--compat", "1.2.1"}).exit_code, 0);
+    const Json loss = scalar.vis()["NPU"]["node"]["Functional.mse_loss.0.forward"]["output_data"].front();
+    EXPECT_EQ(loss["One Thousandth Err Ratio"], "unsupported");
+  }
+}
+
+// Both sides of one call with this output.
+GraphRun& with_outputs(GraphRun& run, const std::string& call, const Json& mine, const Json& golden) {
+  for (const auto& [side, output] : {std::pair("npu", mine), {"bench", golden}}) {
+    GraphDump dump;
+    dump.call(call, null);
+    if (output.contains("md5")) dump.data[call]["input_args"][0]["md5"] = "0x01";
+    dump.data[call]["output"][0] = output;
+    dump.write(run.folder() / side);
+  }
+  EXPECT_EQ(run.run().exit_code, 0);
+  return run;
+}
+
+TEST(GraphVerdicts, IntegersAreComparedWithAllTheirDigits) {
+  const auto ids = [](const Json& max) {
+    Json output = graph_tensor(0);
+    output["dtype"] = "torch.int64";
+    output["Max"] = max;
+    output["Mean"] = output["Norm"] = nullptr;
+    return output;
+  };
+  const auto verdict = [&](const std::string& call, const Json& mine, const Json& golden) {
+    GraphRun run;
+    return node_row(with_outputs(run, call, ids(mine), ids(golden)).file(".vis.db"), call).at("precision_index");
+  };
+  const std::string clone = "Tensor.clone.0.forward";
+  EXPECT_EQ(verdict(clone, 9007199254740993, 9007199254740992), "1");
+  EXPECT_EQ(verdict(clone, 18446744073709551615U, 18446744073709551614U), "1");
+  EXPECT_EQ(verdict(clone, 1000001, 1000000), "1");
+  EXPECT_EQ(verdict(clone, 9007199254740993, 9007199254740993), "0");
+  EXPECT_EQ(verdict("Torch.unknown.0.forward", 9007199254740993, 9007199254740992), "1");
+  // Which of two equal elements is named is free.
+  EXPECT_EQ(verdict("Torch.argmax.0.forward", 5, 4), "0");
+}
+
+TEST(GraphVerdicts, ChecksumsThatAreNumbersCount) {
+  const auto loss = [](const Json& sum) {
+    Json output = graph_tensor(0, {});
+    output["md5"] = sum;
+    return output;
+  };
+  const std::string call = "Functional.mse_loss.0.forward";
+  GraphRun wrong;
+  const TableRow row = node_row(with_outputs(wrong, call, loss(2.75), loss(2.5)).file(".vis.db"), call);
+  EXPECT_EQ(row.at("precision_index"), "1");
+  EXPECT_THAT(row.at("output_data"), HasSubstr("error: The XOR checksum of NPU differs from that of the bench."));
+  GraphRun sound;
+  EXPECT_EQ(verdict_of(with_outputs(sound, call, loss(2.75), loss(2.75)), call).db, "0");
+}
+
 TEST(GraphVerdicts, TensorsWithoutFilesAreJudgedByTheirNorms) {
   GraphRun run;
   const Finished finished = with_loss(run, {2, 2}, 10, false).run();

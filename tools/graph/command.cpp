@@ -13,6 +13,7 @@
 #include "kernels/io/files/paths.h"
 #include "tools/common/comparison_file.h"
 #include "tools/graph/communication.h"
+#include "tools/graph/comparison_line.h"
 #include "tools/graph/db_file.h"
 #include "tools/graph/inputs.h"
 #include "tools/graph/overflow.h"
@@ -44,7 +45,7 @@ class Run {
         find_ranks(options_.npu_path, options_.bench_path, options_.allow_missing, warn_);
     refuse_recording_as_output();
     check_mapping();
-    prepare_output_directory(options_.output_path);
+    output_.emplace(options_.output_path);
     folder_.emplace(options_.output_path);
     stamp_ = free_stamp();
     total_ = all.size();
@@ -253,13 +254,13 @@ class Run {
     ++done_;
     if (rank.graph) {
       const RankGraph& graph = *rank.graph;
-      const DialectGraph& shown = graph.any();
+      const DialectGraph& shown = told_graph(graph);
       std::string name;
       for (const std::string* part : {&rank.folders.step_name, &rank.folders.rank_name}) {
         if (!part->empty()) name += (name.empty() ? "" : " ") + *part;
       }
       out_ << (name.empty() ? "" : name + ": ") << shown.npu.tree.nodes.size() << " nodes";
-      if (graph.bench) out_ << comparison_text(shown);
+      if (graph.bench) out_ << comparison_text(graph);
       out_ << overflow_summary(graph.npu) << '\n';
       for (const auto& [written, suffix] : {std::pair(options_.vis, ".vis"), {options_.html, ".html"}}) {
         if (!written) continue;
@@ -270,40 +271,6 @@ class Run {
     const std::size_t percent = 100 * done_ / std::max<std::size_t>(1, total_);
     out_ << "PROGRESS: {\"current_progress\": " << percent
          << ", \"process_running\": " << (done_ < total_ ? "true" : "false") << ", \"error_msg\": []}" << std::endl;
-  }
-
-  static std::string comparison_text(const DialectGraph& graph) {
-    const auto matched =
-        std::ranges::count_if(graph.matches.bench_of, [](std::uint32_t node) { return node != no_index; });
-    std::string text = ", " + std::to_string(matched) + " matched with " +
-                       std::to_string(graph.bench->tree.nodes.size()) + " of the benchmark";
-    const std::uint32_t call = first_worst(graph, NodeType::api, no_index);
-    const std::uint32_t module = first_worst(graph, NodeType::module, call);
-    const auto shown = [&](std::uint32_t node) {
-      return sanitised(graph.npu.tree.nodes[node].name) + " (" + short_number(graph.indices[node].value) + ")";
-    };
-    if (call != no_index) text += ", worst " + shown(call);
-    if (module != no_index) text += (call == no_index ? ", worst " : ", of modules ") + shown(module);
-    return text;
-  }
-
-  // The first node of that type that is worst, and worse than another one; no_index: none is. Of modules in each other
-  // it is the innermost, whose fault the others show as well.
-  static std::uint32_t first_worst(const DialectGraph& graph, NodeType type, std::uint32_t other) {
-    const bool least = graph.rules.dialect == Dialect::vis && graph.rules.mode == Mode::md5;
-    const auto badness = [&](std::uint32_t node) {
-      return least ? 1 - graph.indices[node].value : graph.indices[node].value;
-    };
-    const Tree& tree = graph.npu.tree;
-    std::uint32_t worst = no_index;
-    double most = other == no_index ? 0 : badness(other);
-    for (const std::uint32_t node : type == NodeType::module ? tree.postorder : tree.preorder) {
-      if (node >= graph.indices.size() || !graph.indices[node].set || tree.nodes[node].type != type) continue;
-      if (badness(node) <= most) continue;
-      worst = node;
-      most = badness(node);
-    }
-    return worst;
   }
 
   OverflowRules overflow_rules() const {
@@ -321,6 +288,7 @@ class Run {
   const Options& options_;
   std::ostream& out_;
   const Warn& warn_;
+  std::optional<PreparedDirectory> output_;  // outlives whatever is made in it
   std::optional<Folder> folder_;
   StampClaim claim_;
   std::optional<DbFile> db_;

@@ -176,13 +176,15 @@ class Linker {
       operation.partner_key = {std::string(known->partner), member.rank->rank, "", 0};
       return operation;
     }
+    operation.key.api = api;
     const Parameter* group = parameter(side, entry, ".input.group");
-    if (group == nullptr) {
-      lacks(member, node, "group");
-      return std::nullopt;
+    if (group != nullptr && !side.form(*group).null) {
+      operation.ranks = numbers_of(side.value_text(side.role(*group, Role::group_ranks)));
+      operation.key.group = side.value_text(side.role(*group, Role::group_id));
+    } else {
+      // Without a group a call is one of all ranks.
+      for (const auto& [number, place] : by_rank_) operation.ranks.push_back(number);
     }
-    operation.ranks = numbers_of(side.value_text(side.role(*group, Role::group_ranks)));
-    operation.key = {std::string(api), 0, side.value_text(side.role(*group, Role::group_id)), 0};
     return operation;
   }
 

@@ -11,6 +11,7 @@
 #include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/entries.h"
 #include "kernels/io/files/paths.h"
+#include "tools/recordings/folders.h"
 
 namespace msrun::graph {
 namespace {
@@ -65,7 +66,7 @@ Layout layout_of(const std::string& folder) {
   if (std::ranges::find(contents.folders, tensor_folder_name) != contents.folders.end()) return Layout::files;
   if (contents.folders.empty()) return Layout::files;
   if (contents.others.empty() && contents.folders == std::vector<std::string>{"rank"}) return Layout::ranks;
-  if (contents.folders.front().starts_with("proc")) return Layout::ranks;
+  if (std::ranges::all_of(contents.folders, recordings::is_process_name)) return Layout::ranks;
   const auto all = [&](std::string_view prefix) {
     return std::ranges::all_of(contents.folders, [&](const std::string& name) { return is_numbered(name, prefix); });
   };
@@ -90,7 +91,7 @@ Numbered numbered(const std::string& folder, const std::string& prefix) {
   for (const std::string& name : contents.others) refuse(name);
   for (const std::string& name : contents.folders) {
     std::optional<std::uint64_t> number = number_of(name, prefix);
-    if (!number && prefix == "rank" && is_numbered(name, "proc")) number = 0;
+    if (!number && prefix == "rank" && recordings::is_process_name(name)) number = 0;
     if (!number) refuse(name);
     if (!found.emplace(*number, name).second) refuse(name);
   }

@@ -1,6 +1,7 @@
 #include "tools/graph/match.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "kernels/base/text.h"
@@ -157,7 +158,9 @@ bool same_value(const Side& mine, const Value& value, const Side& theirs, const 
   if (texts && other_texts) return mine.text(value.text) == theirs.text(other.text);
   if (value.kind != other.kind) return false;
   if (value.digits != 0 || other.digits != 0) return mine.text(value.digits) == theirs.text(other.digits);
-  if (value.kind == Kind::real) return value.real == other.real;
+  if (value.kind == Kind::real) {
+    return value.real == other.real || (std::isnan(value.real) && std::isnan(other.real));
+  }
   return value.kind == Kind::none || (!texts && value.integer == other.integer);
 }
 

@@ -83,10 +83,29 @@ DialectGraph dialect_graph(const RankGraph& rank, const Rules& rules, const Matc
   return graph;
 }
 
+const TensorResults& tensors_for(const RankGraph& rank, const Rules& rules) {
+  return rules.compat ? rank.legacy_tensors : rank.tensors;
+}
+
 void judge(const RankGraph& rank, DialectGraph& graph) {
   const View npu{rank.npu, graph.npu.tree};
   const View bench{*rank.bench, graph.bench->tree};
-  graph.indices = Judge(npu, bench, graph.matches, graph.rules, rank.tensors).indices();
+  graph.indices = Judge(npu, bench, graph.matches, graph.rules, tensors_for(rank, graph.rules)).indices();
+}
+
+// msprobe 1.2.1 has shares of elements of tensors with one element as well, if they have an axis.
+TensorResults as_msprobe(const RankGraph& rank) {
+  using namespace dump_compare;
+  TensorResults results = rank.tensors;
+  for (auto& [pair, metrics] : results) {
+    const MetricCell& error = metrics.cells[max_relative_error];
+    const bool is_single = error.word == nullptr && metrics.cells[one_thousandth].word != nullptr;
+    if (!is_single || rank.npu.value_text(rank.npu.role(rank.npu.parameters[pair.first], Role::shape)) == "[]")
+      continue;
+    metrics.cells[one_thousandth].set(error.number < 0.001 ? 1 : 0);
+    metrics.cells[five_thousandths].set(error.number < 0.005 ? 1 : 0);
+  }
+  return results;
 }
 
 // What the paths to the partners of all matched nodes of one side take.
@@ -171,6 +190,7 @@ void build_graphs(RankGraph& rank, const Wanted& wanted, const Warn& warn) {
     rank.tensors.merge(compare_tensors({rank.npu, (*graph)->npu.tree}, {*rank.bench, (*graph)->bench->tree}, matches,
                                        wanted.threads, *wanted.memory));
   }
+  if (wanted.compat) rank.legacy_tensors = as_msprobe(rank);
   if (const TensorCounts counts = tensor_counts(rank.tensors); counts.unread > 0) {
     warn(rank.npu.folder + ": " + counted(counts.unread, "pair") +
          " of tensors could not be compared, the first because: " + sanitised(counts.first_problem));
@@ -194,7 +214,7 @@ std::vector<Judged> judged_of(const RankGraph& rank, const DialectGraph& graph, 
   if (!rank.bench) return {};
   const View npu{rank.npu, graph.npu.tree};
   const View bench{*rank.bench, graph.bench->tree};
-  return Judge(npu, bench, graph.matches, graph.rules, rank.tensors).judged(node);
+  return Judge(npu, bench, graph.matches, graph.rules, tensors_for(rank, graph.rules)).judged(node);
 }
 
 }  // namespace msrun::graph

@@ -55,6 +55,7 @@ struct RankGraph {
   std::optional<Side> bench;
   Mode mode = Mode::summary;
   TensorResults tensors;
+  TensorResults legacy_tensors;     // as msprobe 1.2.1 has them, where that is asked for
   std::optional<DialectGraph> vis;  // nothing: not wanted
   std::optional<DialectGraph> db;
 

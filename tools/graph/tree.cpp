@@ -167,16 +167,39 @@ class Builder {
           sanitised(bounded(std::string(tree_.nodes[last].name))) + ". It is shown below the root.");
   }
 
-  void add_gradients() {
-    // The last backward call of each module.
-    std::unordered_map<std::string_view, std::pair<std::uint64_t, std::uint32_t>> backward;
+  // The last call of each module in one direction.
+  using LastCalls = std::unordered_map<std::string_view, std::pair<std::uint64_t, std::uint32_t>>;
+  LastCalls last_calls(std::string_view direction) const {
+    LastCalls calls;
+    const std::string mark = "." + std::string(direction) + ".";
     for (std::uint32_t i = 0; i < tree_.nodes.size(); ++i) {
       const std::string_view name = tree_.nodes[i].name;
-      if (!is_module_direction(name, "backward")) continue;
+      if (!is_module_direction(name, direction)) continue;
       const std::uint64_t call = parse_number<std::uint64_t>(name.substr(name.rfind('.') + 1)).value_or(0);
-      const auto [place, is_new] = backward.emplace(name.substr(0, name.rfind(".backward.")), std::pair(call, i));
+      const auto [place, is_new] = calls.emplace(name.substr(0, name.rfind(mark)), std::pair(call, i));
       if (!is_new && call >= place->second.first) place->second = {call, i};
     }
+    return calls;
+  }
+
+  // Below the backward call of the module. Of modules that work in place, and by some recorders of all, there is none:
+  // then below that of a module around it, or else below its forward call.
+  std::uint32_t above_gradients(std::string_view module, const LastCalls& backward, const LastCalls& forward) const {
+    if (const auto own = backward.find(module); own != backward.end()) return own->second.second;
+    const auto call = forward.find(module);
+    if (call == forward.end()) return 0;
+    for (std::uint32_t up = tree_.nodes[call->second.second].parent; up != no_index; up = tree_.nodes[up].parent) {
+      const std::string_view name = tree_.nodes[up].name;
+      if (!is_module_direction(name, "forward")) continue;
+      const auto around = backward.find(name.substr(0, name.rfind(".forward.")));
+      if (around != backward.end()) return around->second.second;
+    }
+    return call->second.second;
+  }
+
+  void add_gradients() {
+    const LastCalls backward = last_calls("backward");
+    const LastCalls forward = last_calls("forward");
     constexpr std::string_view mark = ".parameters_grad";
     for (std::uint32_t i = 0; i < side_.entries.size(); ++i) {
       const TextId id = side_.entries[i].name;
@@ -185,13 +208,12 @@ class Builder {
       if (at == std::string_view::npos || tree_.find(name) != no_index) continue;
       const std::string_view rest = name.substr(at + mark.size());
       if (!rest.empty() && (rest[0] != '.' || !parse_number<std::uint64_t>(rest.substr(1)))) continue;
-      const auto above = backward.find(name.substr(0, at));
-      if (above == backward.end()) continue;
+      const std::uint32_t above = above_gradients(name.substr(0, at), backward, forward);
       const std::uint32_t node = add_node(name);
       tree_.nodes[node].entry = i;
       find_stack(tree_.nodes[node], id);
-      tree_.nodes[node].recorded_micro_step = tree_.nodes[above->second.second].recorded_micro_step;
-      attach(node, above->second.second);
+      tree_.nodes[node].recorded_micro_step = tree_.nodes[above].recorded_micro_step;
+      attach(node, above);
     }
   }
 

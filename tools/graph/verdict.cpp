@@ -38,10 +38,20 @@ bool has_empty_checksum(const Side& side, const Parameter& parameter) {
   return value.kind == Kind::text && side.text(value.text).empty();
 }
 
-Difference difference_of(const Value& value, const Value& other) {
+// A combination of the words of the data by XOR, for which of a tensor of one number that number itself stands.
+bool is_xor_sum(const Side& side, const Value& sum) {
+  return sum.is_number() || (sum.kind == Kind::text && side.text(sum.text).starts_with("0x"));
+}
+
+Difference difference_of(const Side& mine, const Value& value, const Side& theirs, const Value& other) {
   Difference difference;
   if (!value.is_number() || !other.is_number()) return difference;
   difference.real = value.number() - other.number();
+  if (value.is_whole() && other.is_whole()) {
+    // With all digits, which double precision rounds.
+    difference.real = static_cast<double>(*recordings::exact_number_of(mine.texts, value) -
+                                          *recordings::exact_number_of(theirs.texts, other));
+  }
   if (std::isnan(difference.real)) {
     difference.form = Difference::Form::nan;
     return difference;
@@ -115,6 +125,7 @@ constexpr auto finding_words = std::to_array<FindingWords>({
      "warning: The NormRelativeErr of the gradient is greater than 0.1."},
     {Finding::cosine_of_gradient, Level::warning, "warning: The Cosine of the gradient is below 0.9."},
     {Finding::no_values, Level::warning, "warning: Neither NPU nor bench has values of the tensor."},
+    {Finding::xor_checksum, Level::error, "error: The XOR checksum of NPU differs from that of the bench."},
 });
 
 constexpr bool are_in_order() {
@@ -231,7 +242,8 @@ bool Judge::has_no_values(const Parameter& mine, const Parameter& theirs, const 
 }
 
 bool Judge::differs_unmeasured(const Parameter& mine, const Parameter& theirs) const {
-  const Difference norm = difference_of(npu_.side.role(mine, Role::norm), bench_.side.role(theirs, Role::norm));
+  const Difference norm =
+      difference_of(npu_.side, npu_.side.role(mine, Role::norm), bench_.side, bench_.side.role(theirs, Role::norm));
   return norm.of_nothing() || not_finite_apart(mine, theirs) || other_values(mine, theirs);
 }
 
@@ -252,7 +264,8 @@ void Judge::compare(const Entry& entry, std::uint32_t place, Judged& judged) con
       if (texts) return;
       for (std::size_t i = 0; i < statistic_count; ++i) {
         const Role role = static_cast<Role>(static_cast<std::size_t>(Role::max) + i);
-        judged.differences[i] = difference_of(npu_.side.role(mine, role), bench_.side.role(theirs, role));
+        judged.differences[i] =
+            difference_of(npu_.side, npu_.side.role(mine, role), bench_.side, bench_.side.role(theirs, role));
       }
       return;
     }
@@ -262,7 +275,7 @@ void Judge::compare(const Entry& entry, std::uint32_t place, Judged& judged) con
       return;
     case Mode::tensors:
       judged.differences[norm_place] =
-          difference_of(npu_.side.role(mine, Role::norm), bench_.side.role(theirs, Role::norm));
+          difference_of(npu_.side, npu_.side.role(mine, Role::norm), bench_.side, bench_.side.role(theirs, Role::norm));
       if (const auto found = tensors_.find({at, judged.bench}); found != tensors_.end())
         judged.tensors = &found->second;
       return;
@@ -297,6 +310,7 @@ void Judge::find_faults(std::uint32_t node, std::vector<Judged>& judged) const {
     for (std::uint32_t i = 0; i < judged.size(); ++i) find_faults_alone(node, i, buffers, judged[i]);
     if (!buffers && rules_.mode != Mode::md5) find_faults_of_outputs(entry, judged);
     if (rules_.mode != Mode::md5) find_faults_of_gradients(entry, judged);
+    if (rules_.mode == Mode::summary && !buffers) find_other_whole_numbers(entry, judged);
   }
   find_unmeasured(node, judged);
   for (Judged& one : judged) {
@@ -340,7 +354,8 @@ void Judge::find_faults_alone(std::uint32_t node, std::uint32_t place, bool outp
     if (judged.equal_checksums) return;
     const bool missing = value(Role::md5).kind == Kind::none || other(Role::md5).kind == Kind::none ||
                          has_empty_checksum(npu_.side, mine) || has_empty_checksum(bench_.side, theirs);
-    return add(missing ? Finding::no_counterpart : Finding::checksum);
+    const bool xor_sums = is_xor_sum(npu_.side, value(Role::md5)) && is_xor_sum(bench_.side, other(Role::md5));
+    return add(missing ? Finding::no_counterpart : xor_sums ? Finding::xor_checksum : Finding::checksum);
   }
   if (not_finite(npu_.side, mine) && !not_finite(bench_.side, theirs)) {
     add(Finding::not_finite);

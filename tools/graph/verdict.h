@@ -73,7 +73,8 @@ enum class Finding : std::uint8_t {
   ratio_of_gradient,
   norm_of_gradient_slight,
   cosine_of_gradient,
-  no_values
+  no_values,
+  xor_checksum
 };
 std::string_view finding_text(Finding finding);
 
@@ -149,6 +150,9 @@ class Judge {
   void find_faults(std::uint32_t node, std::vector<Judged>& judged) const;
   void find_faults_alone(std::uint32_t node, std::uint32_t place, bool outputs_only, Judged& judged) const;
   void find_faults_of_outputs(const Entry& entry, std::vector<Judged>& judged) const;
+  // Whole numbers that are others although the inputs are equal: nothing rounds them.
+  void find_other_whole_numbers(const Entry& entry, std::vector<Judged>& judged) const;
+  bool same_statistics(const Parameter& mine, const Parameter& theirs) const;
   void find_faults_of_gradients(const Entry& entry, std::vector<Judged>& judged) const;
 
   const View& npu_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "tools/dump_compare/equal_inputs.h"
 #include "tools/dump_compare/rows.h"
 #include "tools/graph/verdict.h"
 
@@ -21,6 +22,22 @@ double number_of(const dump_compare::TensorMetrics* metrics, dump_compare::Metri
 double norm_share(const Judged& judged) {
   const Difference& difference = judged.differences[norm_place];
   return difference.of_nothing() ? std::numeric_limits<double>::infinity() : difference.fraction();
+}
+
+// A share that double precision hardly tells from none.
+constexpr double hardly_seen = 1e-14;
+
+// "linear" of "Functional.linear.0.forward".
+std::string_view second_part(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return {};
+  const std::string_view rest = name.substr(dot + 1);
+  return rest.substr(0, rest.find('.'));
+}
+
+bool is_whole(const std::string& dtype) {
+  const std::string name = dump_compare::canonical_dtype(dtype);
+  return name.find("int") != std::string::npos || name.find("bool") != std::string::npos;
 }
 
 bool is_gradient(const Parameter& parameter) { return parameter.group == Group::parameters_grad; }
@@ -84,6 +101,33 @@ void Judge::find_faults_of_outputs(const Entry& entry, std::vector<Judged>& judg
   const std::optional<double> after_cosine = extreme(parameters, judged, true, false, cosine);
   if (before_cosine && after_cosine && *before_cosine > 0.9 && *before_cosine - *after_cosine > 0.1) {
     judged[first].findings.push_back(Finding::cosine_drop);
+  }
+}
+
+bool Judge::same_statistics(const Parameter& mine, const Parameter& theirs) const {
+  constexpr std::array<Role, statistic_count> all{Role::max, Role::min, Role::mean, Role::norm};
+  return std::ranges::all_of(all, [&](Role role) {
+    return same_value(npu_.side, npu_.side.role(mine, role), bench_.side, bench_.side.role(theirs, role));
+  });
+}
+
+void Judge::find_other_whole_numbers(const Entry& entry, std::vector<Judged>& judged) const {
+  const std::span<const Parameter> parameters = std::span(npu_.side.parameters).subspan(entry.first, judged.size());
+  const auto same = [&](std::size_t i) {
+    return judged[i].bench != no_index && same_statistics(parameters[i], bench_.side.parameters[judged[i].bench]);
+  };
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    if (!parameters[i].output && !same(i)) return;
+  }
+  const std::string_view name = npu_.side.text(entry.name);
+  const bool exact = dump_compare::gives_one_result(name.substr(0, name.find('.')), second_part(name));
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    if (!parameters[i].output || judged[i].bench == no_index || same(i)) continue;
+    if (!is_whole(npu_.side.value_text(npu_.side.role(parameters[i], Role::dtype)))) continue;
+    // Of a call that may give several results it is a finding where statistics do not show it.
+    const bool shows =
+        std::ranges::any_of(judged[i].differences, [](const Difference& one) { return one.fraction() > hardly_seen; });
+    if (exact || !shows) judged[i].findings.push_back(Finding::values);
   }
 }
 

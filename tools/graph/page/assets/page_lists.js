@@ -12,7 +12,8 @@ function rowsOf(name) {
   if (name === 'unmatched') return graph.unmatched;
   if (tabs.order !== 1) return tabs.order === 0 ? graph.suspicious : graph.allSuspicious;
   const badness = (row) => graph.overflow[row] * 10 + (graph.sides[0].levels[graph.node[0][row]] === noLevel ? 0 : graph.levels[graph.sides[0].levels[graph.node[0][row]]].heat);
-  return [...graph.suspicious].sort((a, b) => badness(b) - badness(a) || a - b);
+  const index = (row) => graph.sides[0].indices[graph.node[0][row]] || 0;
+  return [...graph.suspicious].sort((a, b) => badness(b) - badness(a) || index(b) - index(a) || a - b);
 }
 
 function renderTabs() {
@@ -46,7 +47,7 @@ function entryOf(rows, i) {
   const side = mainSide(row);
   const entry = button('', shown(fullName(row)), () => select(row));
   entry.dataset.row = row;
-  entry.className = 'entry' + heatClass(side, row) + (row === view.selected ? ' selected' : '');
+  entry.className = 'entry' + ownHeatClass(side, row) + (row === view.selected ? ' selected' : '');
   entry.style.top = (i * entryHeight + (tabs.open === 'suspicious' ? 36 : 4)) + 'px';
   const name = made('span', 'name', shown(fullName(row)));
   name.dir = 'ltr';

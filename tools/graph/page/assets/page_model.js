@@ -73,9 +73,21 @@ function categorise() {
       suspicious.push(row);
     }
   }
+  // The worst heat in a box, which hides what is inside while it is closed.
+  graph.inner = new Uint8Array(count);
+  for (let row = count - 1; row > 0; --row) {
+    const above = graph.parent[row];
+    if (above >= 0) graph.inner[above] = Math.max(graph.inner[above], graph.inner[row], heatOf(row));
+  }
   // A node with a suspicious one inside is suspicious because of that.
   graph.allSuspicious = suspicious;
   graph.suspicious = suspicious.filter((row, i) => i + 1 === suspicious.length || suspicious[i + 1] >= graph.end[row]);
+}
+
+// Of the row's own verdict.
+function heatOf(row) {
+  if (graph.overflow[row] === 3) return 4;
+  return graph.category[row] < graph.levels.length ? graph.levels[graph.category[row]].heat : 0;
 }
 
 function microSteps() {

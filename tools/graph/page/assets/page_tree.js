@@ -89,7 +89,7 @@ function geometry() {
   } };
 }
 
-function heatClass(side, row) {
+function ownHeatClass(side, row) {
   const own = graph.sides[side], node = graph.node[side][row];
   if (own.overflows[node] === 3) return ' heat4';
   if (graph.compared && own.partners[node] < 0) return ' unmatched';
@@ -97,6 +97,10 @@ function heatClass(side, row) {
   const level = target < 0 ? noLevel : graph.sides[0].levels[target];
   return level === noLevel ? '' : ' heat' + graph.levels[level].heat;
 }
+
+// A closed box is as bad as the worst that it hides.
+const isHiding = (row) => !view.open[row] && !isLeaf(row) && graph.inner[row] > heatOf(row);
+const heatClass = (side, row) => isHiding(row) ? ' heat' + graph.inner[row] : ownHeatClass(side, row);
 
 function boxOf(side, i, place, lines) {
   const row = view.rows[place], depth = graph.depth[row];
@@ -119,6 +123,7 @@ function tagsOf(side, row) {
   if (overflow > 0) tags.push(['tag overflow' + overflow, 'NaN/Inf ' + overflowNames[overflow]]);
   if (graph.compared && own.partners[node] < 0) tags.push(['tag soft', 'unmatched']);
   else if (graph.compared && partnerRow(side, row) !== row) tags.push(['tag soft', 'matched elsewhere']);
+  if (isHiding(row)) tags.push(['tag value inside', (graph.levels.find((level) => level.heat === graph.inner[row]) || { name: 'NaN/Inf' }).name + ' inside']);
   if (side === 0 && own.levels[node] !== noLevel && graph.levels[own.levels[node]].heat > 0) {
     tags.push(['tag value', graph.levels[own.levels[node]].name]);
   }
