@@ -244,7 +244,7 @@ std::string script_text(const RecordedCase& recorded, const std::string& native)
   if (!pytorch) return script;
   for (const auto& [name, module] :
        {std::pair("msrun_torch_worker.forms", forms), std::pair("msrun_torch_worker.removed", removed),
-        std::pair("torch_standards", torch_standards)}) {
+        std::pair("torch_inputs", torch_inputs), std::pair("torch_standards", torch_standards)}) {
     replace_import(script, name, module);
   }
   replace_line(script, "LIMITS = {}", limits_text());

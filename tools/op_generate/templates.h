@@ -6,9 +6,10 @@
 
 namespace msrun::op_generate {
 
-// A line "CASE = {}" in each stands for the recorded call. A line that imports from the torch worker, or from
-// torch_standards, stands for what is imported, in which a line "LIMITS = {}" stands for the limits.
+// A line "CASE = {}" in each stands for the recorded call. A statement that imports from the torch worker, or from the
+// other files here, stands for what is imported; in torch_standards a line "LIMITS = {}" stands for the limits.
 extern const std::string_view torch_script;
+extern const std::string_view torch_inputs;
 extern const std::string_view torch_standards;
 extern const std::string_view mindspore_script;
 

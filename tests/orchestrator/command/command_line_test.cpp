@@ -436,35 +436,6 @@ TEST(CommandLine, TheCommandMayFollowOptions) {
               HasSubstr("the command parse comes first, and its options behind it: msrun parse ..."));
 }
 
-// msProbe's newest versions have no other name for it.
-TEST(CommandLine, GraphsHaveTwoNames) {
-  for (const char* word : {"graph", "graph_visualize"}) {
-    const auto request = std::get<ToolRequest>(parse_any({"-f", "mindspore", word, "-tp", "a"}));
-    EXPECT_STREQ(request.tool->executable, "graph");
-    EXPECT_THAT(request.arguments, ElementsAre("--framework", "mindspore", "-tp", "a"));
-  }
-  EXPECT_THAT(usage_error({"graph_visualise"}), HasSubstr("did you mean graph_visualize?"));
-}
-
-TEST(CommandLine, CommandsThatStayWithMsprobeAreRefusedByName) {
-  EXPECT_THAT(
-      usage_error({"merge_result", "-i", "a", "-o", "b"}),
-      AllOf(HasSubstr("merge_result is msProbe's alone: "), HasSubstr("msrun compare takes the folders above")));
-  for (const char* word : {"config_check", "data2db", "offline_dump", "install_deps"}) {
-    EXPECT_THAT(usage_error({"-f", "pytorch", word}), HasSubstr(std::string(word) + " is msProbe's alone: ")) << word;
-  }
-}
-
-TEST(CommandLine, ARecordingWithoutItsOptionIsToldWhereItBelongs) {
-  const std::string hint = ", did you mean -api_info dump.json?";
-  EXPECT_EQ(usage_error({"dump.json"}), "unknown command dump.json" + hint);
-  EXPECT_EQ(usage_error({"acc_check", "dump.json"}), "unexpected argument dump.json" + hint);
-  EXPECT_EQ(usage_error({"run_overflow_check", "dump.json"}), "unexpected argument dump.json" + hint);
-  EXPECT_EQ(usage_error({"-o", "out", "dump.json"}), "unexpected argument dump.json" + hint);
-  EXPECT_EQ(usage_error({"/usr"}), "unknown command /usr, did you mean -api_info /usr?") << "a folder is one, too";
-  EXPECT_EQ(usage_error({"acc_check", "-api_info", "d", "more"}), "unexpected argument more");
-}
-
 TEST(CommandLine, ToolsReadTheirOwnWords) {
   const auto tool = [](const std::vector<const char*>& words) { return std::get<ToolRequest>(parse_any(words)); };
   const ToolRequest plain = tool({"api_precision_compare", "-npu", "a.csv", "--help"});
