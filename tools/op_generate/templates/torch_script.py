@@ -177,9 +177,11 @@ class Autocast:
         return self.lowered if self.takes(tensor) else None
 
     def cast(self, tensor):
-        """In torch's place, where it has no autocast to the dtype."""
-        is_ours = self.dtype is not None and not self.is_of_torch and self.casts_to is not None
-        return tensor.to(self.casts_to) if is_ours and self.takes(tensor) else tensor
+        """In torch's place, where it has no autocast to the dtype, or does not know that the operator is to be computed in
+        float32, as the processor's of some versions."""
+        is_ours = self.casts_to == torch.float32 or not self.is_of_torch
+        casts = self.dtype is not None and self.casts_to is not None and is_ours and self.takes(tensor)
+        return tensor.to(self.casts_to) if casts else tensor
 
 
 class Side:
