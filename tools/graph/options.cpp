@@ -43,8 +43,8 @@ constexpr auto result_options = std::to_array<Option>({
 
 constexpr auto running_options = std::to_array<Option>({
     {"--threads N", "default: one for each processor", Takes::one_value},
-    {"-progress_log", "print a line with the progress after every rank"},
-    {"-tensor_log", "accepted because newer command lines have it"},
+    {"-progress_log, --is_print_progress_log", "print a line with the progress after every rank"},
+    {"-tensor_log, --is_print_compare_log", "accepted because newer command lines have it"},
     {"--rank_size N", "not supported: ranks are not merged", Takes::one_value},
     {"--pp N", "not supported", Takes::one_value},
     {"--vpp N", "not supported", Takes::one_value},
