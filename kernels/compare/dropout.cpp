@@ -100,6 +100,10 @@ class Element {
     return std::abs(value - kept_) <= tolerance_;
   }
 
+  // Whether what is kept and what is dropped differ. NaN that is kept may also have been multiplied by a mask, so that
+  // zero alone would tell: all decisions that can be told would be those that drop.
+  bool can_be_told() const { return !std::isnan(kept_) && !is_kept(dropped_); }
+
   bool is_dropped(double value) const {
     // A mask that is multiplied by turns infinity into NaN.
     if (std::isnan(value)) return !std::isfinite(kept_);
@@ -183,7 +187,7 @@ DropoutFinding judge_dropout(const DropoutRule& rule, const Tensor& device) {
     const bool is_kept = element.is_kept(value);
     const bool is_dropped = element.is_dropped(value);
     if (!is_kept && !is_dropped && wrong++ == 0) first = i;
-    if (is_kept == is_dropped || element.is_kept(dropped.data<double>()[i])) continue;
+    if (is_kept == is_dropped || !element.can_be_told()) continue;
     const auto at = static_cast<std::size_t>(decision.defined() ? decision.data<std::int64_t>()[i] : i);
     const Fate fate = is_kept ? Fate::kept : Fate::dropped;
     if (result.fates[at] != Fate::unknown && result.fates[at] != fate) torn[at] = true;

@@ -60,6 +60,14 @@ TEST(Dropout, InfinityMayBecomeNoNumber) {
   EXPECT_NE(finding(rule({1e5, 1e4}), {-infinity, infinity}, DType::float16), "");
 }
 
+// NaN that is kept, and NaN times a mask, cannot be told apart: zeros alone would tell, of dropped elements.
+TEST(Dropout, NoNumberTellsNoDecision) {
+  const double nan = std::nan("");
+  const DropoutFinding found = judge_dropout(rule({nan, nan, nan, 2, 2}), tensor({nan, 0, 0, 0, 2}));
+  EXPECT_EQ(found.text, "");
+  EXPECT_EQ(found.fates, (std::vector<Fate>{Fate::unknown, Fate::unknown, Fate::unknown, Fate::dropped, Fate::kept}));
+}
+
 TEST(Dropout, NothingDrawnIsACopy) {
   DropoutRule copy = rule({1, 2, 3});
   copy.draws.reset();
