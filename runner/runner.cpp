@@ -198,6 +198,8 @@ class Worker {
       call.has_backward = true;
       call.grad_inputs = decode_list(gradients);
     }
+    const std::string_view forms = setup_.plan.output_forms(task);
+    if (!forms.empty()) call.output_forms = decode_list(forms);
     const std::string_view outputs = setup_.plan.outputs(task);
     if (!outputs.empty()) {
       call.recorded.emplace();

@@ -42,6 +42,9 @@ struct ApiCall {
   List args;                 // input_args
   Dict kwargs;               // input_kwargs
   std::string output_dtype;  // dtype text of output[0] in the dump; empty if there is none
+  // The leaves of output in the dump: of tensors dtype and shape alone, None for whatever else there is. Empty where
+  // the recording holds none.
+  List output_forms;
   bool has_backward = false;
   List grad_inputs;  // input of the backward entry: gradients of the outputs
   // Only where the recorded results are asked for.

@@ -25,13 +25,7 @@ class SideBuilder {
         benchmark_(options.benchmark),
         options_(options),
         plan_(plan_raise(call, op.traits())) {
-    // Autocast leaves calls in place alone.
-    if (benchmark_ || !call.autocast || call.parts.in_place()) return;
-    const std::optional<DType> autocast = autocast_dtype(plan_, call.output_dtype);
-    if (!autocast) return;
-    const AutocastPolicy policy = op.traits().autocast;
-    if (policy == AutocastPolicy::lower) cast_to_ = autocast;
-    if (policy == AutocastPolicy::float32) cast_to_ = DType::float32;
+    if (!benchmark_) cast_to_ = autocast_casts_to(call, op.traits());
   }
 
   Value build(const Value& tree) {

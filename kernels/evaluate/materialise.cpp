@@ -312,6 +312,7 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
   result.name = call.name;
   result.parts = *name;
   result.output_dtype = call.output_dtype;
+  result.output_forms = call.output_forms;
   result.backward = plan_backward(call, traits);
   // Keyword arguments first: the order in which torch's stream is consumed.
   Builder builder(call, options, changes, result.notes);

@@ -57,6 +57,7 @@ struct MaterialisedCall {
   // Gradient of each output as recorded: Tensor or None. Empty if the backward is not run.
   List gradients;
   std::string output_dtype;
+  List output_forms;  // as ApiCall has them
   // Whether the device casts as it did under autocast when the call was recorded.
   bool autocast = true;
   // The benchmark raises each tensor by what came before it, as the old pre-check does (att_layout.md 5); otherwise all

@@ -57,18 +57,31 @@ Tensor raise_gradient(const Tensor& gradient, const RaisePlan& plan) {
   return gradient;
 }
 
-std::optional<DType> autocast_dtype(const RaisePlan& plan, std::string_view output_dtype) {
+std::optional<DType> autocast_dtype(const RaisePlan& plan, std::string_view output_dtype, AutocastPolicy policy) {
   std::optional<DType> dtype;
-  if (plan.mixed) {
+  const std::optional<DType> output = parse_dtype(output_dtype);
+  // Of half types alone nothing but autocast to float32 makes float32; to which half type it lowers others shows not.
+  const bool raises = policy == AutocastPolicy::float32 && plan.base && is_half(*plan.base) && output == DType::float32;
+  if (plan.mixed || raises) {
     dtype = plan.base;
-  } else {
-    const std::optional<DType> output = parse_dtype(output_dtype);
-    if (output && (is_half(*output) || *output == DType::float32 || *output == DType::float64) && plan.base != output) {
-      dtype = output;
-    }
+  } else if (output && (is_half(*output) || *output == DType::float32 || *output == DType::float64) &&
+             plan.base != output) {
+    dtype = output;
   }
   // Autocast to float32 or float64 does nothing.
   return dtype && is_half(*dtype) ? dtype : std::nullopt;
+}
+
+std::optional<DType> autocast_dtype(const MaterialisedCall& call, const OperatorTraits& traits) {
+  if (!call.autocast) return std::nullopt;
+  return autocast_dtype(plan_raise(call, traits), call.output_dtype, traits.autocast);
+}
+
+std::optional<DType> autocast_casts_to(const MaterialisedCall& call, const OperatorTraits& traits) {
+  // Autocast leaves calls in place alone.
+  if (traits.autocast == AutocastPolicy::keep || call.parts.in_place()) return std::nullopt;
+  const std::optional<DType> dtype = autocast_dtype(call, traits);
+  return dtype && traits.autocast == AutocastPolicy::float32 ? DType::float32 : dtype;
 }
 
 }  // namespace msrun

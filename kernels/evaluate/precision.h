@@ -33,6 +33,13 @@ Tensor raise_gradient(const Tensor& gradient, const RaisePlan& plan);
 
 // The dtype that the device casts to for operators that autocast lowers; nothing: no autocast. output_dtype is the
 // dump's.
-std::optional<DType> autocast_dtype(const RaisePlan& plan, std::string_view output_dtype);
+std::optional<DType> autocast_dtype(const RaisePlan& plan, std::string_view output_dtype, AutocastPolicy policy);
+
+// That of a call; nothing also where the call is to be run without autocast.
+std::optional<DType> autocast_dtype(const MaterialisedCall& call, const OperatorTraits& traits);
+
+// The dtype to which autocast casts the half and float32 arguments of a call before it is computed: the dtype in which
+// its results and gradients are computed, whatever they are stored in. Nothing where it casts none.
+std::optional<DType> autocast_casts_to(const MaterialisedCall& call, const OperatorTraits& traits);
 
 }  // namespace msrun

@@ -42,6 +42,18 @@ bool has_tensor_files(const Dialect& dialect, const DumpHeader& header, const st
   }
 }
 
+// The task nan_check records whether a call has overflowed, and no values of its tensors.
+void refuse_overflow_flags(const std::string& path, ReadRecording& read) {
+  if (read.header.task != "nan_check") return;
+  const std::size_t refused = read.builder->refuse_without_values(
+      "The task nan_check records no values of tensors, from which inputs could be made; record statistics or "
+      "tensors.");
+  if (refused == 0) return;
+  read.warnings.push_back(sanitised(path) +
+                          " was recorded with the task nan_check, which keeps no values of tensors: " +
+                          std::to_string(refused) + " calls are not checkable; record statistics or tensors.");
+}
+
 }  // namespace
 
 RecordingContents ReadRecording::contents() const { return contents_of(header, builder->calls()); }
@@ -73,6 +85,7 @@ ReadRecording read_recording(const std::string& path, const PlanOptions& options
     ReadRecording read{std::move(builder), std::move(header), real_data, {}, {}};
     if (read.real_data) read.tensor_folder = dialect->tensor_folder(path, read.header);
     read.warnings = read.builder->warnings();
+    if (!options.upstream_errors) refuse_overflow_flags(path, read);
     if (!read.header.names_framework && dialect != dialects().front()) {
       read.warnings.push_back("JSON parsing error in framework field: " + path + " does not name its framework, " +
                               std::string(dialect->spellings().front()) + " is assumed.");

@@ -30,6 +30,16 @@ bool has_no_range(const Value& recorded) {
   return any;
 }
 
+// Whether of a tensor nothing was recorded from which its elements could be made.
+bool has_no_values(const Value& recorded) {
+  bool any = false;
+  for_each_leaf(recorded, [&](const Value& leaf) {
+    const TensorSpec* spec = recorded_tensor(leaf);
+    any = any || (spec != nullptr && spec->file().empty() && !spec->max && !spec->min && recorded_elements(*spec) > 0);
+  });
+  return any;
+}
+
 // Whether a tensor is recorded to take part in the backward that cannot: one of integers or flags.
 bool has_impossible_gradient(const Value& recorded) {
   bool any = false;
@@ -99,6 +109,16 @@ void PlanBuilder::end_entries() {
     first = backward.gradients.offset;
     first_lone_backward_ = shown;
   }
+}
+
+std::size_t PlanBuilder::refuse_without_values(const std::string& reason) {
+  std::size_t refused = 0;
+  for (PlanRecord& record : records_) {
+    if (record.skip_size > 0 || !any_argument(planned_call(record, bytes_), has_no_values)) continue;
+    set_reason(reason, record);
+    ++refused;
+  }
+  return refused;
 }
 
 void PlanBuilder::pair(bool real_data) {
@@ -262,6 +282,12 @@ CallIdentity PlanBuilder::describe(const std::string& name, DumpEntry&& content,
   const Piece piece = put(encode(call));
   record.call_offset = piece.offset;
   record.call_size = piece.size;
+  // What a call gives without its data is not part of what is planned: no fingerprint has it.
+  if (!options_.forward_only && !content.output_forms.empty()) {
+    const Piece forms = put_list(std::move(content.output_forms));
+    record.output_forms_offset = forms.offset;
+    record.output_forms_size = forms.size;
+  }
   if (options_.keep_results) {
     const Piece results = put_list(std::move(content.outputs));
     record.output_offset = results.offset;

@@ -47,6 +47,9 @@ class PlanBuilder {
 
   // Call once, when all entries are added, before warnings() and pair(): finds backwards without a forward.
   void end_entries();
+  // Refuses for this reason the calls with a tensor of which neither extrema nor a file were recorded. Returns how
+  // many.
+  std::size_t refuse_without_values(const std::string& reason);
   // Call once after that: pairs forward and backward, drops repeated calls if that is asked for, and
   // gives the calls their places in the random stream.
   void pair(bool real_data);

@@ -98,6 +98,7 @@ std::uint32_t RankMerge::own_task(const PlanBuilder& builder, std::size_t place,
   copy(bytes, record.skip_offset, record.skip_size);
   copy(bytes, record.output_offset, record.output_size);
   copy(bytes, record.output_grad_offset, record.output_grad_size);
+  copy(bytes, record.output_forms_offset, record.output_forms_size);
   copy(bytes, record.recorded_name_offset, record.recorded_name_size);
   const std::string title = ranks_.back().calls.rank + ":" + name;
   record.title_offset = bytes_.size();

@@ -18,6 +18,7 @@
 #include "runner/check/input_notes.h"
 #include "runner/check/output_choice.h"
 #include "runner/check/overflow.h"
+#include "runner/check/recorded_form.h"
 #include "runner/check/repeated_run.h"
 #include "runner/check/result_dtypes.h"
 #include "runner/check/row_lines.h"
@@ -180,6 +181,7 @@ class Check {
       const Stopwatch watch(result_.times.benchmark);
       bench = evaluate(op, call, benchmark);
     }
+    require_recorded_call(op, call, bench.output, device.output);
     const bool lacked_memory_so_far = lacked_memory();
     // The recording is to blame; its gradients are compared all the same.
     const bool unreadable = device.output.is<Unsupported>();
@@ -211,8 +213,9 @@ class Check {
   // Whether a part of the benchmark was enough. Its result is that of the call then.
   bool is_settled_by_sample(const Operator& op, const MaterialisedCall& call, const DeviceResult& device) {
     if (!options_.sampled_work) return false;
-    // What is odd about dtypes is found beside the whole benchmark.
-    if (knows_dtypes(call) && !has_plain_dtypes(call, device)) return false;
+    // What is odd about dtypes and shapes is found beside the whole benchmark.
+    if (knows_dtypes(call) && !has_plain_dtypes(op.traits(), call, device)) return false;
+    if (!has_recorded_shapes(op.traits(), recorded_.output_forms, device.output)) return false;
     std::optional<SampledResult> sampled;
     {
       const Stopwatch watch(result_.times.benchmark);
@@ -233,6 +236,18 @@ class Check {
     result_ = std::move(settled);
     shares_by_chance_ = true;
     return true;
+  }
+
+  // Throws SkipError for a call that is not the one that was recorded. A file that holds another tensor than the
+  // recording says has been noted, and counts.
+  void require_recorded_call(const Operator& op, const MaterialisedCall& call, const Value& bench,
+                             const Value& device) const {
+    if (options_.compare.compat_msprobe || !options_.dialect->knows_result_dtypes()) return;
+    if (recorded_.output_forms.empty() || !notes_.empty()) return;
+    const bool has_output = call.kwargs.end() != std::ranges::find(call.kwargs, "out", &Dict::value_type::first);
+    const Value* dtypes_of = knows_dtypes(call) && !has_output ? &device : nullptr;
+    const std::string found = contradiction({op, call, recorded_.output_forms, bench, dtypes_of});
+    if (!found.empty()) throw SkipError(found);
   }
 
   // Whether the dtypes of results are judged. A recording has what the device has that was recorded.

@@ -35,16 +35,22 @@ std::set<DType> floating_dtypes(const MaterialisedCall& call) {
 // What dtype a floating output of a call has as a rule.
 class PlainDTypes {
  public:
-  explicit PlainDTypes(const MaterialisedCall& call)
-      : of_arguments_(floating_dtypes(call)), recorded_(parse_dtype(call.output_dtype)) {}
+  PlainDTypes(const MaterialisedCall& call, const OperatorTraits& traits) : of_arguments_(floating_dtypes(call)) {
+    for (const Value& form : leaves({compared_output(call.output_forms, traits)})) {
+      const TensorSpec* spec = recorded_tensor(form);
+      recorded_.push_back(spec == nullptr ? std::nullopt : parse_dtype(spec->dtype));
+    }
+    if (recorded_.empty()) recorded_.push_back(parse_dtype(call.output_dtype));
+  }
 
   bool contains(std::size_t output, DType found) const {
-    return output == 0 && recorded_ ? found == *recorded_ : of_arguments_.contains(found);
+    const bool is_recorded = output < recorded_.size() && recorded_[output];
+    return is_recorded ? found == *recorded_[output] : of_arguments_.contains(found);
   }
 
  private:
   std::set<DType> of_arguments_;
-  std::optional<DType> recorded_;
+  std::vector<std::optional<DType>> recorded_;  // of the outputs that are compared
 };
 
 // The tensors of the outputs that are compared, evaluated in the call's own dtypes; empty if there is no memory for it.
@@ -66,6 +72,14 @@ std::string text_of_other_dtype(const char* what, DType found, DType expected) {
          std::string(name(expected)) + ".";
 }
 
+void judge_as_cast(const MaterialisedCall& call, const OperatorTraits& traits, Comparison& gradients) {
+  const std::optional<DType> computed_in = autocast_casts_to(call, traits);
+  if (!computed_in || !is_half(*computed_in)) return;
+  for (Comparison::Pair& pair : gradients.pairs) {
+    if (pair.device.defined() && pair.device.dtype() == DType::float32) pair.device = pair.device.to(*computed_in);
+  }
+}
+
 bool computed_in_float32(const MaterialisedCall& call) {
   std::optional<DType> with_axes;
   bool yields = false;
@@ -78,7 +92,7 @@ bool computed_in_float32(const MaterialisedCall& call) {
 }
 
 void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Comparison& forward) {
-  const PlainDTypes plain(call);
+  const PlainDTypes plain(call, op.traits());
   const auto is_plain = [&](std::size_t output, DType found, DType bench) {
     return is_floating(found) ? plain.contains(output, found) : found == bench;
   };
@@ -97,9 +111,9 @@ void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Compa
   }
 }
 
-bool has_plain_dtypes(const MaterialisedCall& call, const DeviceResult& device) {
-  const PlainDTypes plain(call);
-  const std::vector<Value> outputs = leaves({device.output});
+bool has_plain_dtypes(const OperatorTraits& traits, const MaterialisedCall& call, const DeviceResult& device) {
+  const PlainDTypes plain(call, traits);
+  const std::vector<Value> outputs = leaves({compared_output(device.output, traits)});
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Tensor* tensor = outputs[i].get<Tensor>();
     if (tensor != nullptr && is_floating(tensor->dtype()) && !plain.contains(i, tensor->dtype())) return false;

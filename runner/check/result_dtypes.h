@@ -26,10 +26,15 @@ void judge_gradient_dtypes(const MaterialisedCall& call, const Dialect& dialect,
 
 // Whether all floating results have the dtypes that are plain in this sense, and gradients those of their arguments, so
 // that nothing is to be marked. device is the device's result, of which gradients are one per tensor of the arguments.
-bool has_plain_dtypes(const MaterialisedCall& call, const DeviceResult& device);
+bool has_plain_dtypes(const OperatorTraits& traits, const MaterialisedCall& call, const DeviceResult& device);
 
 // What is said of a result, named `what`, with another dtype than it has to have.
 std::string text_of_other_dtype(const char* what, DType found, DType expected);
+
+// Puts into the pairs of a comparison of gradients, for whoever judges them, the device's float32 gradients in the half
+// type that autocast has them computed in: such a gradient is cast to the dtype of its argument once it is computed,
+// and has no more digits than the half type. Rows stay as they are.
+void judge_as_cast(const MaterialisedCall& call, const OperatorTraits& traits, Comparison& gradients);
 
 // Whether a call with float64 tensors is computed in float32 all the same, because these have no axes, and others have.
 bool computed_in_float32(const MaterialisedCall& call);

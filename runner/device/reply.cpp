@@ -37,10 +37,7 @@ const char* said(ReplyStatus status) {
 
 }  // namespace
 
-std::optional<DType> autocast_of(const DeviceCall& call) {
-  if (!call.materialised.autocast) return std::nullopt;
-  return autocast_dtype(plan_raise(call.materialised, call.traits), call.materialised.output_dtype);
-}
+std::optional<DType> autocast_of(const DeviceCall& call) { return autocast_dtype(call.materialised, call.traits); }
 
 std::optional<std::uint64_t> seed_of(const DeviceCall& call) {
   if (!call.traits.random_zeros) return std::nullopt;

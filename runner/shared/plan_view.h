@@ -15,6 +15,7 @@ struct PlanRecord {
   // Encoded Lists of the recorded outputs and gradients; only in a plan that was asked for them.
   std::uint64_t output_offset = 0;
   std::uint64_t output_grad_offset = 0;
+  std::uint64_t output_forms_offset = 0;   // encoded List, ApiCall::output_forms
   std::uint64_t recorded_name_offset = 0;  // the name in the recording, where it is another one
   std::uint64_t title_offset = 0;          // what results call it, where that is not its name
   std::uint32_t name_size = 0;
@@ -23,6 +24,7 @@ struct PlanRecord {
   std::uint32_t skip_size = 0;
   std::uint32_t output_size = 0;
   std::uint32_t output_grad_size = 0;
+  std::uint32_t output_forms_size = 0;
   std::uint32_t recorded_name_size = 0;
   std::uint32_t title_size = 0;
   std::uint32_t rank = 0;         // whose call it is, in a plan of several ranks
@@ -55,6 +57,9 @@ struct PlanView {
   }
   std::string_view output_gradients(std::uint32_t task) const {
     return text(tasks[task].output_grad_offset, tasks[task].output_grad_size);
+  }
+  std::string_view output_forms(std::uint32_t task) const {
+    return text(tasks[task].output_forms_offset, tasks[task].output_forms_size);
   }
   std::string_view skip_reason(std::uint32_t task) const {
     return text(tasks[task].skip_offset, tasks[task].skip_size);

@@ -35,6 +35,8 @@ struct DumpEntry {
   std::string output_dtype;  // dtype of the first element of output; empty if that is no tensor
   // Dimensions of that element.
   std::optional<std::size_t> output_rank;
+  // The leaves of output, in order: tensors with dtype and shape alone, and None for whatever else there is.
+  List output_forms;
   List grad_inputs;       // input, of a backward entry
   List outputs;           // output: results of a forward, gradients of a backward entry; only if asked for
   bool has_args = false;  // the entry has the key with a usable value

@@ -150,7 +150,7 @@ class EntryReader {
 
   void read_outputs(DumpEntry& entry) {
     if (!keep_outputs_) {
-      read_output_head(entry);
+      read_output_forms(entry);
       return;
     }
     // Malformed results are of no concern to whoever only runs the call.
@@ -160,30 +160,100 @@ class EntryReader {
       return;
     }
     if (entry.outputs.empty()) return;
+    for_each_leaf(entry.outputs, [&](const Value& leaf) { entry.output_forms.push_back(form_of(leaf)); });
     const auto* spec = entry.outputs.front().get<std::shared_ptr<const TensorSpec>>();
     if (spec == nullptr) return;
     entry.output_dtype = (*spec)->dtype;
     entry.output_rank = (*spec)->shape.size();
   }
 
-  void read_output_head(DumpEntry& entry) {
+  void read_output_forms(DumpEntry& entry) {
     const std::size_t outside = reader_.depth();
-    if (reader_.next() == JsonEvent::begin_array && reader_.next() == JsonEvent::begin_object) {
-      while (reader_.next() == JsonEvent::key) {
-        const bool is_dtype = reader_.text() == "dtype";
-        const bool is_shape = reader_.text() == "shape";
-        const std::size_t inside = reader_.depth();
-        const JsonEvent event = reader_.next();
-        if (event == JsonEvent::string && is_dtype) entry.output_dtype = reader_.text();
-        if (event == JsonEvent::begin_array && is_shape) {
-          std::size_t rank = 0;
-          while (reader_.next() == JsonEvent::integer) ++rank;
-          entry.output_rank = rank;
+    if (reader_.next() == JsonEvent::begin_array) {
+      bool is_first = true;
+      for (JsonEvent event = reader_.next(); event != JsonEvent::end_array; event = reader_.next()) {
+        if (event == JsonEvent::begin_object) {
+          const RecordedForm form = read_object_form(entry.output_forms, 1);
+          if (is_first) entry.output_dtype = form.dtype;
+          if (is_first && form.shape) entry.output_rank = form.shape->size();
+        } else {
+          read_form(event, entry.output_forms, 1);
         }
-        reader_.skip_container(inside + 1);
+        is_first = false;
       }
     }
     reader_.skip_container(outside + 1);
+  }
+
+  // What an object says of a tensor, if it describes one.
+  struct RecordedForm {
+    std::string dtype;
+    std::optional<std::vector<std::int64_t>> shape;
+    bool has_type = false;
+  };
+
+  // The value that begins with an event. Values deeper than any tensor that is checked are passed over.
+  void read_form(JsonEvent event, List& forms, int depth) {
+    constexpr int deepest = 32;
+    if (event == JsonEvent::begin_object && depth < deepest) {
+      read_object_form(forms, depth);
+    } else if (event == JsonEvent::begin_array && depth < deepest) {
+      while ((event = reader_.next()) != JsonEvent::end_array) read_form(event, forms, depth + 1);
+    } else {
+      reader_.skip_container(event == JsonEvent::begin_object || event == JsonEvent::begin_array ? reader_.depth()
+                                                                                                 : reader_.depth() + 1);
+      forms.emplace_back(None{});
+    }
+  }
+
+  RecordedForm read_object_form(List& forms, int depth) {
+    RecordedForm form;
+    List inside;
+    while (reader_.next() == JsonEvent::key) {
+      const bool is_dtype = reader_.text() == "dtype";
+      const bool is_shape = reader_.text() == "shape";
+      const bool is_type = reader_.text() == "type";
+      const JsonEvent event = reader_.next();
+      form.has_type = form.has_type || (is_type && event == JsonEvent::string);
+      if (is_dtype && event == JsonEvent::string) {
+        form.dtype = reader_.text();
+      } else if (is_shape && event == JsonEvent::begin_array) {
+        form.shape = read_sizes();
+      } else {
+        read_form(event, inside, depth + 1);
+      }
+    }
+    if (!form.dtype.empty() && form.shape) {
+      forms.emplace_back(bare_tensor(form.dtype, *form.shape));
+    } else if (form.has_type) {
+      forms.emplace_back(None{});
+    } else {
+      forms.insert(forms.end(), inside.begin(), inside.end());
+    }
+    return form;
+  }
+
+  // Those of a shape whose array has begun; nothing if it holds anything but integers.
+  std::optional<std::vector<std::int64_t>> read_sizes() {
+    std::optional<std::vector<std::int64_t>> sizes(std::in_place);
+    const std::size_t inside = reader_.depth();
+    JsonEvent event = reader_.next();
+    for (; event == JsonEvent::integer; event = reader_.next()) sizes->push_back(reader_.integer());
+    if (event == JsonEvent::end_array) return sizes;
+    reader_.skip_container(inside);
+    return std::nullopt;
+  }
+
+  static Value bare_tensor(std::string dtype, std::vector<std::int64_t> shape) {
+    auto spec = std::make_shared<TensorSpec>();
+    spec->dtype = std::move(dtype);
+    spec->shape = std::move(shape);
+    return std::shared_ptr<const TensorSpec>(std::move(spec));
+  }
+
+  static Value form_of(const Value& leaf) {
+    const TensorSpec* spec = recorded_tensor(leaf);
+    return spec == nullptr ? Value(None{}) : bare_tensor(spec->dtype, spec->shape);
   }
 
   JsonReader& reader_;

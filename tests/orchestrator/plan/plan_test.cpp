@@ -335,6 +335,50 @@ TEST_F(PlanTest, TellsWhatTheRecordingHolds) {
       plan(R"({"Torch.arange.0.forward":)" + forward(R"({"type":"int","value":4})") + "}").contents().only_checksums);
 }
 
+// Whether calls overflowed was recorded, and no values of tensors: what has none is checked all the same.
+TEST_F(PlanTest, RefusesWhatWasRecordedWithoutValues) {
+  const std::string bare = R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[4],"requires_grad":true})";
+  const std::string data = R"({"Torch.exp.0.forward":)" + forward(bare) + R"(,"Torch.arange.0.forward":)" +
+                           forward(R"({"type":"int","value":4})") + "}";
+  const auto read = [&](const std::string& task) {
+    const std::filesystem::path path = directory_ / "dump.json";
+    std::ofstream(path) << R"({"data":)" << data << R"(,"task":")" << task << R"("})";
+    return Plan::read(path.string(), options_);
+  };
+  const Plan flags = read("nan_check");
+  EXPECT_THAT(flags.view().skip_reason(0), ::testing::HasSubstr("The task nan_check records no values"));
+  EXPECT_FALSE(flags.view().tasks[0].skip_by_rule);
+  EXPECT_EQ(flags.view().skip_reason(1), "");
+  EXPECT_THAT(flags.warnings(), ElementsAre(::testing::HasSubstr("1 calls are not checkable")));
+  EXPECT_EQ(read("statistics").view().skip_reason(0), "");
+  options_.upstream_errors = true;
+  EXPECT_EQ(read("nan_check").view().skip_reason(0), "");
+}
+
+// What results have is recorded, however they are nested, and is no part of the fingerprint.
+TEST_F(PlanTest, KeepsTheFormsOfResults) {
+  const auto with_output = [&](const std::string& output) {
+    return plan(R"({"Torch.exp.0.forward":{"input_args":[)" + tensor("[4]") + R"(],"input_kwargs":{},"output":)" +
+                output + "}}");
+  };
+  const std::string inner = R"({"type":"torch.Tensor","dtype":"torch.int64","shape":[],"Max":1,"Min":1})";
+  const Plan nested = with_output("[" + tensor("[2,3]") + ",[null," + inner + R"(],{"key":)" + inner +
+                                  R"(},{"type":"int","value":3}])");
+  std::string_view encoded = nested.view().output_forms(0);
+  const Value decoded = decode_value(encoded);
+  const List& forms = *decoded.get<List>();
+  ASSERT_EQ(forms.size(), 5U);
+  EXPECT_EQ(recorded_tensor(forms, 0)->dtype, "torch.float32");
+  EXPECT_EQ(recorded_tensor(forms, 0)->shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_TRUE(forms[1].is_none());
+  EXPECT_EQ(recorded_tensor(forms, 2)->dtype, "torch.int64");
+  EXPECT_NE(recorded_tensor(forms, 3), nullptr);
+  EXPECT_TRUE(forms[4].is_none());
+  EXPECT_EQ(with_output("[" + tensor("[7]") + "]").fingerprint(), with_output("[" + tensor("[4]") + "]").fingerprint());
+  EXPECT_EQ(with_output("null").view().output_forms(0), "");
+  EXPECT_EQ(with_output(R"([{"dtype":"torch.float32","shape":[2,"x"]}])").view().output_forms(0), "");
+}
+
 TEST_F(PlanTest, FingerprintIsOfTheContent) {
   const std::string data = R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + "}";
   const std::uint64_t first = plan(data).fingerprint();
