@@ -74,9 +74,9 @@ Var split_heads(const Var& x, std::int64_t heads) {
   return transpose(reshape(x, {x.size(0), x.size(1) * heads, size}), 0, 1);
 }
 
-// A bool mask, true where attention is forbidden, as a summand of the scores; a float mask is one already. Releases
-// before 2.0 take uint8 for bool.
-Var as_bias(const Var& mask, DType dtype) {
+// A bool mask, true where attention is forbidden, as a summand of the scores, which have this dtype; a float mask is
+// one already. Releases before 2.0 take uint8 for bool.
+Var as_bias(const Var& mask, DType dtype, Raised& raised) {
   if (mask.dtype() == DType::boolean || mask.dtype() == DType::uint8) {
     return mask.tape().constant(map_as(compute_of(dtype), dtype, mask.tensor(), [](auto forbidden) {
       using T = decltype(forbidden);
@@ -88,7 +88,7 @@ Var as_bias(const Var& mask, DType dtype) {
     }));
   }
   if (!is_floating(mask.dtype())) throw SkipError("Attention masks must be bool or floating-point tensors.");
-  return mask;
+  return raised(mask);
 }
 
 // One more key at the end that every query may attend to.
@@ -120,13 +120,13 @@ Masks masks_of(const Bound& args, Raised& raised, DType dtype, bool batched, std
                std::int64_t rows, std::int64_t keys) {
   Masks masks;
   if (args.given("attn_mask")) {
-    Var mask = raised(as_bias(args.var("attn_mask"), dtype));
+    Var mask = as_bias(args.var("attn_mask"), dtype, raised);
     if (mask.rank() == 2) mask = unsqueeze(mask, 0);
     require_shape(mask, {mask.rank() == 3 && mask.size(0) == 1 ? 1 : batch * heads, rows, keys}, "attn_mask");
     masks.attention = mask;
   }
   if (args.given("key_padding_mask")) {
-    Var mask = raised(as_bias(args.var("key_padding_mask"), dtype));
+    Var mask = as_bias(args.var("key_padding_mask"), dtype, raised);
     if (!batched && mask.rank() == 1) mask = unsqueeze(mask, 0);
     require_shape(mask, {batch, keys}, "key_padding_mask");
     masks.padding = mask;

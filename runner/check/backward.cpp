@@ -119,6 +119,7 @@ class BackwardCheck {
                                                             with_zeros(device, bench));
     if (!comparison) return comparison;
     comparison->of_gradients = true;
+    if (!compat_) judge_as_cast(input_.call, input_.op.traits(), *comparison);
     // A tensor without axes is given in its own dtype what was computed in that of the others.
     if (computed_in_float32(input_.call)) {
       for (Comparison::Pair& pair : comparison->pairs) {

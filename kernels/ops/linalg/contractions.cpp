@@ -203,7 +203,8 @@ OP("tensordot(Tensor input, Tensor other, int[] dims_self, int[] dims_other)", [
   return contract(args.var("input"), args.var("other"), args.ints("dims_self"), args.ints("dims_other"));
 });
 NAMES("tensordot", "Torch: tensordot");
-TRAITS("tensordot", .complex = true, .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("tensordot", .autocast = AutocastPolicy::lower, .complex = true,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("kron(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return kron(args.var("input"), args.var("other")); });

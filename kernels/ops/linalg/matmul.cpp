@@ -346,7 +346,7 @@ OP("inner(Tensor input, Tensor other)", [](const Bound& args) -> Value {
   return a.rank() == 0 || b.rank() == 0 ? mul(a, b) : contract(a, b, Dims{-1}, Dims{-1});
 });
 NAMES("inner", "Torch: inner; Tensor: inner");
-TRAITS("inner", .complex = true);
+TRAITS("inner", .autocast = AutocastPolicy::lower, .complex = true);
 
 OP("outer(Tensor input, Tensor vec2)",
    [](const Bound& args) -> Value { return outer(args.var("input"), args.var("vec2")); });

@@ -254,8 +254,8 @@ OP("lstm(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has
    "float dropout, bool train, bool bidirectional)",
    packed_network<RecurrentCell::lstm>);
 NAMES("lstm", "Torch: lstm; VF: lstm; Aten: lstm");
-TRAITS("lstm", .varies = Varies::results, .operand_setting = OperandSetting::recurrences,
-       .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("lstm", .autocast = AutocastPolicy::lower, .varies = Varies::results,
+       .operand_setting = OperandSetting::recurrences, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("gru(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
    "bool bidirectional, bool batch_first)",
@@ -264,8 +264,8 @@ OP("gru(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_bi
    "bool train, bool bidirectional)",
    packed_network<RecurrentCell::gru>);
 NAMES("gru", "Torch: gru; VF: gru; Aten: gru");
-TRAITS("gru", .varies = Varies::results, .operand_setting = OperandSetting::recurrences,
-       .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("gru", .autocast = AutocastPolicy::lower, .varies = Varies::results,
+       .operand_setting = OperandSetting::recurrences, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("rnn_tanh(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
    "bool bidirectional, bool batch_first)",
@@ -274,7 +274,8 @@ OP("rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool h
    "float dropout, bool train, bool bidirectional)",
    packed_network<RecurrentCell::tanh>);
 NAMES("rnn_tanh", "Torch: rnn_tanh; VF: rnn_tanh; Aten: rnn_tanh");
-TRAITS("rnn_tanh", .varies = Varies::results, .operand_setting = OperandSetting::recurrences);
+TRAITS("rnn_tanh", .autocast = AutocastPolicy::lower, .varies = Varies::results,
+       .operand_setting = OperandSetting::recurrences);
 
 OP("rnn_relu(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
    "bool bidirectional, bool batch_first)",
@@ -283,7 +284,8 @@ OP("rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool h
    "float dropout, bool train, bool bidirectional)",
    packed_network<RecurrentCell::relu>);
 NAMES("rnn_relu", "Torch: rnn_relu; VF: rnn_relu; Aten: rnn_relu");
-TRAITS("rnn_relu", .varies = Varies::results, .operand_setting = OperandSetting::recurrences);
+TRAITS("rnn_relu", .autocast = AutocastPolicy::lower, .varies = Varies::results,
+       .operand_setting = OperandSetting::recurrences);
 
 OP("lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)",
    single_step<RecurrentCell::lstm>);

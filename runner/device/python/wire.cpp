@@ -10,6 +10,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/saturated.h"
 #include "kernels/base/text.h"
+#include "kernels/evaluate/precision.h"
 #include "kernels/io/json/json_tree.h"
 #include "runner/workers/frames.h"
 
@@ -61,6 +62,8 @@ class CallWriter {
     member("only", call_.only_output ? number_text(*call_.only_output) : "null");
     const std::optional<DType> autocast = autocast_of(call_);
     member("autocast", autocast ? json_string(msrun::name(*autocast)) : "null");
+    const std::optional<DType> casts = autocast_casts_to(materialised_, call_.traits);
+    if (casts) member("casts", json_string(msrun::name(*casts)));
     text_ += R"(,"gy":)";
     in_arguments_ = false;
     list(materialised_.backward.run ? materialised_.gradients : List{});

@@ -217,11 +217,21 @@ TEST(MultiHeadAttention, HalfPrecision) {
   for (Value& arg : args) {
     if (const Tensor* tensor = arg.get<Tensor>()) arg = tensor->to(DType::bfloat16);
   }
-  Tape tape;
-  std::vector<Var> leaves;
-  const Var y = call("Functional", "multi_head_attention_forward", args, {}, tape, leaves);
-  EXPECT_EQ(y.dtype(), DType::bfloat16);
-  expect_near(values(y.tensor()), expected, 0.1);
+  // A mask of truth values has no precision of its own.
+  const Dict open_mask{{"key_padding_mask", Tensor::zeros(DType::boolean, Dims{2, 5})}};
+  for (const Dict& kwargs : {Dict{}, open_mask}) {
+    Tape tape;
+    std::vector<Var> leaves;
+    const Var y = call("Functional", "multi_head_attention_forward", args, kwargs, tape, leaves);
+    EXPECT_EQ(y.dtype(), DType::bfloat16);
+    expect_near(values(y.tensor()), expected, 0.1);
+    for (std::size_t output = 0; output < 2; ++output) {
+      Tape other;
+      std::vector<Var> of_other;
+      EXPECT_EQ(call("Functional", "multi_head_attention_forward", args, kwargs, other, of_other, output).dtype(),
+                DType::bfloat16);
+    }
+  }
 }
 
 TEST(MultiHeadAttention, RefusesWhatDoesNotFit) {

@@ -164,8 +164,14 @@ TEST(TorchWire, AsksForTheAutocastOfTheRecording) {
   MaterialisedCall call =
       call_of({Tensor::full(DType::float32, Dims{2}, 1), Tensor::full(DType::bfloat16, Dims{2}, 1)});
   EXPECT_THAT(encoded(call, arena), HasSubstr(R"("autocast":"bfloat16")"));
+  EXPECT_THAT(encoded(call, arena), Not(HasSubstr("casts")));
+  const OperatorTraits lowered{.autocast = AutocastPolicy::lower};
+  EXPECT_THAT(encode_call({call, "", lowered, std::nullopt}, 7, arena), HasSubstr(R"("casts":"bfloat16")"));
+  const OperatorTraits raised{.autocast = AutocastPolicy::float32};
+  EXPECT_THAT(encode_call({call, "", raised, std::nullopt}, 7, arena), HasSubstr(R"("casts":"float32")"));
   call.autocast = false;
   EXPECT_THAT(encoded(call, arena), HasSubstr(R"("autocast":null)"));
+  EXPECT_THAT(encode_call({call, "", lowered, std::nullopt}, 7, arena), Not(HasSubstr("casts")));
 }
 
 Reply decoded(std::string_view text, Arena& arena) { return decode_reply(text, 7, arena); }

@@ -43,6 +43,7 @@ class Call:
         args, kwargs = self._reader.arguments(request)
         args, kwargs = forms.without_memory_format(request["f"], args, kwargs)
         args, kwargs = forms.on_device(request["f"], args, kwargs, self._device.torch_device)
+        args, kwargs = self._device.cast(request.get("casts"), args, kwargs)
         out = self._forward(function, args, kwargs)
         if out is NotImplemented:
             out = forms.of_operator(request["f"], args)
@@ -62,7 +63,8 @@ class Call:
             return function(*args, **kwargs)
         with contextlib.ExitStack() as surroundings:
             if self._request.get("autocast") is not None:
-                surroundings.enter_context(self._device.autocast(tensors.dtype_of(self._request["autocast"])))
+                surroundings.enter_context(self._device.autocast(tensors.dtype_of(self._request["autocast"]),
+                                                                 self._request.get("casts")))
             if self._request.get("seed") is not None:
                 surroundings.enter_context(_generator)
                 torch.manual_seed(self._request["seed"])

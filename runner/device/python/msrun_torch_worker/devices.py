@@ -8,6 +8,7 @@ import warnings
 
 import torch
 
+from msrun_torch_worker import tensors
 from msrun_worker import host
 
 
@@ -58,8 +59,14 @@ class Device:
         if hasattr(torch.autograd, "set_multithreading_enabled"):
             torch.autograd.set_multithreading_enabled(False)
 
-    def autocast(self, dtype):
+    def autocast(self, dtype, casts):
+        """What autocast to a half type did when the call was recorded. casts: the dtype, by name, that it casts the
+        arguments of this call to; None: of none."""
         return torch.autocast(self.kind, dtype=dtype)
+
+    def cast(self, casts, args, kwargs):
+        """The arguments as they are called with."""
+        return args, kwargs
 
     def synchronize(self):
         """Returns once the calls are done; an error of theirs appears here at the latest."""
@@ -91,9 +98,17 @@ def _processor_casts_to(dtype):
 
 
 class Cpu(Device):
-    def autocast(self, dtype):
-        """Of another dtype it does nothing."""
-        return super().autocast(dtype) if _processor_casts_to(dtype) else contextlib.nullcontext()
+    def autocast(self, dtype, casts):
+        """To a dtype that the processor does not know it does nothing; what it would cast is cast already."""
+        known = casts is None and _processor_casts_to(dtype)
+        return super().autocast(dtype, casts) if known else contextlib.nullcontext()
+
+    def cast(self, casts, args, kwargs):
+        """As accelerators cast them, for which other functions are lowered than for processors."""
+        if casts is None:
+            return args, kwargs
+        dtype = tensors.dtype_of(casts)
+        return tensors.cast(args, dtype), tensors.cast(kwargs, dtype)
 
     def open(self, jit):
         # As each lane: sums are split by the number of threads, and results would depend on the host.
@@ -211,7 +226,7 @@ class Npu(Device):
         # The device is one of the thread: without this the lane would open a context on device 0.
         torch.npu.set_device(self.index)
 
-    def autocast(self, dtype):
+    def autocast(self, dtype, casts):
         older = _get(self._torch_npu, "npu.amp.autocast")
         if older is not None and torch.__version__.startswith(("1.", "2.0")):
             return older(dtype=dtype)

@@ -106,6 +106,17 @@ class Reader(values.Reader):
         return tensor.clone()
 
 
+def cast(value, dtype):
+    """A value with the tensors that autocast casts, those of half types and float32, in this dtype."""
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype) if value.dtype in (torch.float16, torch.bfloat16, torch.float32) else value
+    if isinstance(value, dict):
+        return {key: cast(item, dtype) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(cast(item, dtype) for item in value)
+    return value
+
+
 def written(value, arena):
     """A value as the protocol writes it; tensors go into the arena."""
     return values.written(value, lambda item: _of_torch(item, arena))

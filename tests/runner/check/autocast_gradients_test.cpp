@@ -1,0 +1,91 @@
+// Gradients of float32 arguments that autocast has cast to a half type: they are computed in that, and cast.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "runner/results/counts.h"
+#include "tests/runner/check/support.h"
+
+namespace msrun::testing {
+namespace {
+
+// Recorded under autocast to `half`: the first argument may have been cast before.
+ApiCall autocast_call(const std::string& name, const std::vector<Dims>& shapes, const Dims& output, DType half,
+                      bool first_is_cast) {
+  ApiCall call = call_of(name, shapes, output);
+  const auto as_half = [&](const Value& value) {
+    TensorSpec spec = *recorded_tensor(value);
+    spec.dtype = torch_name(half);
+    return Value(std::make_shared<const TensorSpec>(spec));
+  };
+  call.output_dtype = torch_name(half);
+  call.grad_inputs[0] = as_half(call.grad_inputs[0]);
+  if (first_is_cast) call.args[0] = as_half(call.args[0]);
+  return call;
+}
+
+struct Product {
+  const char* name;
+  std::vector<Dims> shapes;
+  Dims output;
+};
+
+const std::vector<Product> products{
+    {"Functional.linear.0", {{16, 40}, {24, 40}, {24}}, {16, 24}},
+    {"Functional.conv1d.0", {{2, 6, 30}, {8, 6, 3}, {8}}, {2, 8, 28}},
+    {"Torch.matmul.0", {{16, 40}, {40, 24}}, {16, 24}},
+    {"Torch.bmm.0", {{3, 16, 40}, {3, 40, 24}}, {3, 16, 24}},
+    {"Torch.addmm.0", {{24}, {16, 40}, {40, 24}}, {16, 24}},
+};
+
+// Another order of the additions makes another number of one element in a hundred, a place of the half type beside it.
+ComputingDevice::Change other_order(DType half) {
+  return [half](DeviceResult& result, int) {
+    Value& gradient = result.gradients[1];
+    gradient = changed_elements(*gradient.get<Tensor>(), [half](double element, std::int64_t i) {
+      return i % 150 == 0 ? element * (1 + 0.6 * epsilon(half)) : element;
+    });
+  };
+}
+
+TEST(AutocastGradients, HaveTheDigitsOfTheHalfType) {
+  for (const DType half : {DType::bfloat16, DType::float16}) {
+    for (const bool first_is_cast : {false, true}) {
+      for (const Product& product : products) {
+        const ApiCall call = autocast_call(product.name, product.shapes, product.output, half, first_is_cast);
+        const ApiResult sound = check(call, {});
+        EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+        const ApiResult in_order = check(call, other_order(half));
+        EXPECT_FALSE(is_suspicious(in_order)) << name(half) << " " << described(in_order);
+      }
+    }
+  }
+}
+
+TEST(AutocastGradients, AreWrongAllTheSame) {
+  for (const DType half : {DType::bfloat16, DType::float16}) {
+    for (const Product& product : products) {
+      const ApiCall call = autocast_call(product.name, product.shapes, product.output, half, false);
+      const ApiResult scaled = check(call, [](DeviceResult& result, int) { scale(result.gradients[1], 1.03); });
+      EXPECT_TRUE(is_suspicious(scaled)) << name(half) << " " << described(scaled);
+      const ApiResult element = check(call, [](DeviceResult& result, int) {
+        Value& gradient = result.gradients[1];
+        gradient = changed_elements(*gradient.get<Tensor>(),
+                                    [](double value, std::int64_t i) { return i == 77 ? value + 1 : value; });
+      });
+      EXPECT_TRUE(is_suspicious(element)) << name(half) << " " << described(element);
+    }
+  }
+}
+
+// Without autocast such errors are no rounding.
+TEST(AutocastGradients, OfFloat32AreFloat32) {
+  const ApiCall call = call_of("Functional.linear.0", products[0].shapes, products[0].output);
+  const ApiResult result = check(call, other_order(DType::bfloat16));
+  EXPECT_TRUE(is_suspicious(result)) << described(result);
+}
+
+}  // namespace
+}  // namespace msrun::testing
