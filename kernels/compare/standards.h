@@ -124,7 +124,16 @@ struct OperatorLevel {
   double small_value_error;
   double error_balance;
 };
-const OperatorLevel& operator_level(std::string_view api);
+// Whose names an API has to meet: those of the user documentation, as dumps spell them, or upstream's own spelling.
+enum class LevelNames : std::uint8_t { documented, upstream };
+const OperatorLevel& operator_level(std::string_view api, LevelNames names = LevelNames::documented);
+
+// A name of the levels that upstream spells so that no API meets it.
+struct MissedName {
+  std::string_view name;
+  std::string_view upstream;
+};
+std::span<const MissedName> missed_level_names();
 
 // Limits of api_precision_compare by the device dtype, as a details file has it (precision_metrics.md 10.6).
 struct ComparisonLimits {

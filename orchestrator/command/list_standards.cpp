@@ -28,15 +28,6 @@ std::string constant_text(double value) {
   return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
 }
 
-// The known spelling that differs from name in case only; empty if there is none.
-std::string spelled_otherwise(std::string_view name) {
-  const auto lower = [](unsigned char c) { return std::tolower(c); };
-  for (const ApiListing& known : list_apis()) {
-    if (std::ranges::equal(known.api, name, {}, lower, lower)) return known.api;
-  }
-  return {};
-}
-
 // Words after indent, broken into lines; those that name no operator of ours are marked.
 std::string name_lines(Names names, const std::string& indent) {
   std::string text;
@@ -195,15 +186,12 @@ std::string list_standards_text() {
   for (const LevelApis& entry : operator_levels()) {
     if (!entry.apis.empty()) text += "  " + std::string(entry.level.name) + "\n" + name_lines(entry.apis, "    ");
   }
-
-  const std::vector<std::string_view> unknown = unknown_names();
-  if (unknown.empty()) return text;
-  text += "\n(!) names no operator that msrun knows";
-  for (const std::string_view name : unknown) {
-    const std::string other = spelled_otherwise(name);
-    if (!other.empty()) text += "; " + std::string(name) + " never meets " + other;
+  for (const MissedName& missed : missed_level_names()) {
+    text += "Under --compat msprobe " + std::string(missed.name) + " is spelled " + std::string(missed.upstream) +
+            ", which no API meets: its level is " + operator_level(missed.name, LevelNames::upstream).name + ".\n";
   }
-  return text + ".\n";
+
+  return text + (unknown_names().empty() ? "" : "\n(!) names no operator that msrun knows.\n");
 }
 
 std::string list_standards_json() {
@@ -244,6 +232,7 @@ std::string list_standards_json() {
     for (const NamedLimit& limit : limits) level[limit.name] = entry.level.*limit.value;
     level["apis"] = entry.apis;
   }
+  for (const MissedName& missed : missed_level_names()) json["missed_by_msprobe"][missed.name] = missed.upstream;
   json["unknown_apis"] = unknown_names();
   return json.dump() + "\n";
 }

@@ -126,7 +126,8 @@ class StandardJudge {
   }
 
   void by_benchmark() {
-    const OperatorLevel& level = operator_level(api_);
+    const OperatorLevel& level =
+        operator_level(api_, rules_.compat_msprobe ? LevelNames::upstream : LevelNames::documented);
     struct Compared {
       Metric metric;
       Output column;

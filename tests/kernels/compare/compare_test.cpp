@@ -49,8 +49,11 @@ TEST(Standards, SelectionFollowsTheListsAndThePolicy) {
 TEST(Standards, LevelsAreCaseSensitiveAndDefaultToL0) {
   EXPECT_STREQ(operator_level("matmul").name, "L2");
   EXPECT_STREQ(operator_level("scatter_add_").name, "L1");
-  EXPECT_STREQ(operator_level("gelu").name, "L0");
-  EXPECT_STREQ(operator_level("GELU").name, "L2");
+  EXPECT_STREQ(operator_level("gelu").name, "L2");
+  EXPECT_STREQ(operator_level("GELU").name, "L0");
+  EXPECT_STREQ(operator_level("gelu", LevelNames::upstream).name, "L0");
+  EXPECT_STREQ(operator_level("GELU", LevelNames::upstream).name, "L2");
+  EXPECT_STREQ(operator_level("matmul", LevelNames::upstream).name, "L2");
   EXPECT_EQ(operator_level("embedding").max_relative_error, 5);
 }
 
