@@ -112,7 +112,8 @@ constexpr auto judging = std::to_array<Option>({
 
 constexpr auto output = std::to_array<Option>({
     {"-o, --out_path DIR", "directory of the CSV files (default ./)", Takes::one_value},
-    {"-save_error_data", "save tensors of calls that do not pass, beside the CSVs or in error_data_path"},
+    {"-save_error_data",
+     "save tensors of calls that do not pass or are suspicious, beside the CSVs or in error_data_path"},
     {"--titles LANGUAGE", "column titles: zh (default, also cn) or en", Takes::one_value},
     {"--message-format FORMAT", "human (default), json, one object per line, or github, annotations of GitHub Actions",
      Takes::one_value},
@@ -122,6 +123,10 @@ constexpr auto output = std::to_array<Option>({
     {"--report", "an HTML report beside the CSVs: the default, but for --compat, --layout att, --shard and --steal"},
     {"--no-report", "no HTML report; msrun report makes it later"},
     {"--junit FILE", "write the results as JUnit XML, for servers that show tests", Takes::one_value},
+    {"--junit-status KIND",
+     "what fails there: suspicious (default: calls that are, or failed to run) or documented (every error of the "
+     "limits)",
+     Takes::one_value},
     {"--durations N", "name the N slowest calls at the end", Takes::one_value},
     {"--list-apis", "print the supported APIs"},
     {"--list-standards", "print the precision standards and limits"},

@@ -187,10 +187,11 @@ void parse_jit(const Arguments& arguments, Options& options) {
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void refuse_other_than_overflow_check(const Arguments& arguments) {
   for (const char* name :
-       {"csv_path",      "retry_skip",  "durability",   "filter_api",   "config_path", "save_error_data", "num_splits",
-        "standard",      "limits",      "benchmark",    "titles",       "summary",     "no_summary",      "report",
-        "no_report",     "repeat",      "same_on_all",  "across_ranks", "shard",       "steal",           "leases",
-        "lease_timeout", "last_failed", "max_failures", "dry_run",      "junit",       "durations"}) {
+       {"csv_path",   "retry_skip", "durability",   "filter_api",    "config_path", "save_error_data",
+        "num_splits", "standard",   "limits",       "benchmark",     "titles",      "summary",
+        "no_summary", "report",     "no_report",    "repeat",        "same_on_all", "across_ranks",
+        "shard",      "steal",      "leases",       "lease_timeout", "last_failed", "max_failures",
+        "dry_run",    "junit",      "junit_status", "durations"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
 }

@@ -32,6 +32,9 @@ enum class Durability : std::uint8_t { process, power };
 // level but never: a call that failed to run.
 enum class FailOn : std::uint8_t { never, error, warning, suspicious, skip, unsteady };
 
+// What the file of --junit has as failures: what is suspicious or failed to run, or every documented error as well.
+enum class JunitStatus : std::uint8_t { suspicious, documented };
+
 // Memory that all tasks in flight may take together: bytes if they are given, else a share of what is free at the
 // start.
 struct MemoryLimit {
@@ -83,7 +86,8 @@ struct Options {
   std::optional<bool> report;   // unset: as a rule it is written (wants_report)
   ColourMode colour = ColourMode::automatic;
   FailOn fail_on = FailOn::never;
-  std::string junit_path;       // file of the results for servers that show tests; empty: none
+  std::string junit_path;  // file of the results for servers that show tests; empty: none
+  JunitStatus junit_status = JunitStatus::suspicious;
   std::uint32_t durations = 0;  // how many of the slowest calls are named at the end
   bool dry_run = false;         // say what would run, and end
   bool list_apis = false;       // print the supported APIs and end; no input is needed

@@ -28,6 +28,12 @@ void set_ends(const Arguments& arguments, Options& options) {
   options.durations = arguments.number<std::uint32_t>("durations", 0, 1, most, "a whole number");
   options.junit_path = arguments.text("junit");
   if (arguments.given("junit") && options.junit_path.empty()) throw UserError("--junit needs the name of a file");
+  if (arguments.given("junit_status") && options.junit_path.empty()) {
+    throw UserError("--junit-status says what fails in the file of --junit, which is not asked for");
+  }
+  options.junit_status =
+      arguments.choice("junit_status", JunitStatus::suspicious,
+                       {{"suspicious", JunitStatus::suspicious}, {"documented", JunitStatus::documented}});
   if (options.junit_path == "-") {
     throw UserError("--junit writes a file, because standard output has the progress of the run; ./- is one called -");
   }

@@ -5,7 +5,7 @@
 
 namespace msrun {
 
-// --last-failed, --max-failures, --dry-run, --junit, --durations. Throws UserError.
+// --last-failed, --max-failures, --dry-run, --junit, --junit-status, --durations. Throws UserError.
 void set_ends(const Arguments& arguments, Options& options);
 
 }  // namespace msrun

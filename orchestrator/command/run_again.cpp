@@ -134,6 +134,7 @@ void add_presentation(const Options& options, Words& words) {
   if (options.message_format == MessageFormat::json) words.add("--message-format", "json");
   if (options.message_format == MessageFormat::github) words.add("--message-format", "github");
   words.add_if_given("--junit", options.junit_path);
+  if (options.junit_status == JunitStatus::documented) words.add("--junit-status", "documented");
   if (options.durations > 0) words.add("--durations", std::to_string(options.durations));
 }
 

@@ -15,14 +15,16 @@ struct JunitFacts {
   double started = 0;         // seconds since 1970
   std::uint64_t planned = 0;  // calls; those without a result are one case in error
   std::string stopped = {};   // why that case is there whatever is planned; empty: it is not
+  bool documented = false;    // documented errors are failures, also those that rounding explains
 };
 
 // Calls its argument with every result, in dump order, each time it is called itself.
 using EachResult = std::function<void(const std::function<void(const ApiResult&)>&)>;
 
-// Writes the file, which the caller commits: one suite with a case for each call. SKIP is skipped, a call that failed
-// to run an error, an error and what is suspicious a failure; anything else passes, with what there is to say in
-// system-out. Throws WriteError.
+// Writes the file, which the caller commits: one suite with a case for each call. SKIP is skipped; what is suspicious
+// or failed to run is a failure. Anything else passes, with what there is to say in system-out: its documented Status
+// and why rounding explains it. `documented`: a documented error is a failure as well, and a call that failed to run
+// an error. Throws WriteError.
 void write_junit(AtomicFile& file, const JunitFacts& facts, const EachResult& each_result);
 
 // Text between the tags and in the attributes of XML 1.0, whatever it holds: what is no character there is replaced.

@@ -147,7 +147,10 @@ void PreCheckJob::choose_files(const SessionState& session) {
   // What cannot be written is refused before anything runs, and so is what would replace an input.
   check_junit_apart(session, files_);
   if (!options.junit_path.empty()) junit_.emplace(options.junit_path);
-  junit_facts_ = {recording_of(options), unix_seconds(), shared_calls(session)};
+  junit_facts_ = {.recording = recording_of(options),
+                  .started = unix_seconds(),
+                  .planned = shared_calls(session),
+                  .documented = options.junit_status == JunitStatus::documented};
   takes_leases_ = options.steal;
   if (resumed_) {
     std::error_code ignored;

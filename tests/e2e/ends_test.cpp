@@ -69,8 +69,22 @@ TEST_F(Ends, JunitHoldsAllCallsAndIsValid) {
   const auto calls = checked().size();
   EXPECT_EQ(count_of(xml, "<testcase "), calls);
   EXPECT_EQ(count_of(xml, "<failure message=\"Suspicious: "), 1U);
+  EXPECT_EQ(count_of(xml, "<failure message=\"The runner of device 0 died"), 1U);
+  EXPECT_EQ(count_of(xml, "type=\"failed to run\""), 1U);
+  EXPECT_THAT(xml, HasSubstr("tests=\"" + std::to_string(calls) + "\" failures=\"2\" errors=\"0\" skipped=\"0\""));
+}
+
+TEST_F(Ends, JunitByDocumentedStatusHasErrorsForWhatFailedToRun) {
+  std::vector<std::string> more = planted;
+  more.insert(more.end(), {"--junit", scratch_ / "junit.xml", "--junit-status", "documented"});
+  EXPECT_EQ(check(more).exit_code, 0);
+  EXPECT_EQ(junit_problem(scratch_ / "junit.xml", scratch_), "");
+  const std::string xml = read_file(scratch_ / "junit.xml");
   EXPECT_EQ(count_of(xml, "<error message=\"The runner of device 0 died"), 1U);
-  EXPECT_THAT(xml, HasSubstr("tests=\"" + std::to_string(calls) + "\" failures=\"1\" errors=\"1\" skipped=\"0\""));
+  EXPECT_THAT(xml, HasSubstr("failures=\"1\" errors=\"1\" skipped=\"0\""));
+  const Finished refused = check({"--junit-status", "documented"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--junit-status says what fails in the file of --junit"));
 }
 
 // A part that is done is complete; what others check is no part of it.
@@ -157,8 +171,24 @@ TEST_F(Ends, JunitSaysWhatRoundingExplainsAndWhatARuleLeavesOut) {
     if (row[1] == "SKIP") ++skips;
   }
   EXPECT_GT(warnings, 0U);
-  EXPECT_GE(count_of(xml, "<system-out>Rounding: "), warnings);
+  EXPECT_GE(count_of(xml, "<system-out>Status by the documented limits: warning.&#10;Rounding: "), warnings);
   EXPECT_EQ(count_of(xml, "<skipped "), skips);
+}
+
+// Gradients in bfloat16 that start from a stored output are errors by the documented limits.
+TEST_F(Ends, JunitIsRedWhereSuspiciousIs) {
+  const auto written = [&](const Words& more) {
+    fs::remove_all(out());
+    Words all{"--junit", scratch_ / "junit.xml", "--fail-on", "suspicious", "--only", "Torch.sigmoid.1,Torch.tanh.1"};
+    all.insert(all.end(), more.begin(), more.end());
+    EXPECT_EQ(check(all, dump("zoo_stat")).exit_code, 0);
+    EXPECT_EQ(junit_problem(scratch_ / "junit.xml", scratch_), "");
+    return read_file(scratch_ / "junit.xml");
+  };
+  const std::string xml = written({});
+  EXPECT_THAT(xml, HasSubstr("failures=\"0\" errors=\"0\""));
+  EXPECT_EQ(count_of(xml, "<system-out>Status by the documented limits: error.&#10;Rounding: "), 2U);
+  EXPECT_EQ(count_of(written({"--junit-status", "documented"}), "<failure message=\"Rounding: "), 2U);
 }
 
 TEST_F(Ends, JunitIsXmlWhateverTextsHold) {
