@@ -96,8 +96,8 @@ void PreCheckJob::warn_of_tensors_not_kept(const Plan& plan) const {
   });
   if (missing == 0) return;
   spdlog::warn(
-      "{} of the earlier run did not pass and {} no tensors in {}: {}.", counted(missing, "call"),
-      missing == 1 ? "has" : "have", error_data_->path(),
+      "{} of the earlier run did not pass or {} suspicious, and {} no tensors in {}: {}.", counted(missing, "call"),
+      missing == 1 ? "is" : "are", missing == 1 ? "has" : "have", error_data_->path(),
       tensors_were_kept_ ? "what was saved of them is no longer there" : "they were checked without -save_error_data");
 }
 

@@ -314,7 +314,7 @@ void PreCheckJob::require_saved_tensors() const {
   });
   if (unsaved == 0) return;
   throw WriteError("The tensors of " + std::to_string(unsaved) + (unsaved == 1 ? " call" : " calls") +
-                   " that did not pass could not be saved in " + error_data_->path() + ": " +
+                   " that were to be kept could not be saved in " + error_data_->path() + ": " +
                    (unsaved == 1 ? "" : "the first is ") + sanitised(first) + ".");
 }
 

@@ -205,7 +205,7 @@ class Check {
     if (error && once && !call.recorded && !options_.compare.compat_msprobe) {
       look_again(device_, {call, op.name, *traits_, only_output, run_of_second_look, options_.rank}, device, result_);
     }
-    if (options_.error_data && options_.dialect->keeps_error_data(result_)) save(call, bench, device);
+    if (keeps_tensors(result_, shares_by_chance_)) save(call, bench, device);
     if (!is_clean(result_) || is_unsteady(result_)) result_.input_notes = input_notes(call);
     return call.recorded && call.hf32_changed;
   }
@@ -229,7 +229,7 @@ class Check {
     settled.backward = sampled->backward;
     settled.backward_rows = std::move(sampled->backward_rows);
     // Kept are whole tensors of the benchmark.
-    if (options_.error_data && options_.dialect->keeps_error_data(settled)) return false;
+    if (keeps_tensors(settled, true)) return false;
     settled.message = options_.dialect->result_message(settled);
     if (!notes_.empty() && !settled.forward_rows.empty()) add_line(settled.forward_rows.front(), notes());
     if (is_unsteady(settled)) settled.input_notes = input_notes(call);
@@ -378,6 +378,14 @@ class Check {
     add_finding(result_.forward_rows, result_.forward, output.finding);
     add_finding(result_.backward_rows, result_.backward.value_or(Status::skip), gradients.finding);
     return {output.is_sound(), gradients.is_sound()};
+  }
+
+  // Whether -save_error_data keeps the tensors of a call, of whose result only the rows are there.
+  bool keeps_tensors(const ApiResult& result, bool shares_by_chance) const {
+    if (!options_.error_data) return false;
+    ApiResult concluded = result;
+    conclude_from_rows(concluded, shares_by_chance);
+    return options_.dialect->keeps_error_data(concluded);
   }
 
   // Below the folder of error data. Several devices may check a call: the first has the place that it has in any run.

@@ -10,6 +10,7 @@
 #include "kernels/io/files/csv.h"
 #include "runner/device/device.h"
 #include "runner/dialects/error_data.h"
+#include "runner/results/counts.h"
 
 namespace msrun {
 namespace {
@@ -203,7 +204,8 @@ class Att final : public Dialect {
 
   bool keeps_error_data(const ApiResult& result) const override {
     const AttVerdict verdict = att_verdict(result, raw_);
-    return verdict.forward == AttVerdict::Cell::no || verdict.backward == AttVerdict::Cell::no;
+    const bool fails = verdict.forward == AttVerdict::Cell::no || verdict.backward == AttVerdict::Cell::no;
+    return fails || (!raw_ && is_suspicious(result));
   }
   std::string error_data_folder(const std::string& /*stamp*/, bool /*several_devices*/) const override {
     return "ut_error_data";

@@ -162,9 +162,9 @@ class Dialect {
   // The folder that -save_error_data makes; stamp is that of the CSVs, "20260131123000". Without the stamp in its name
   // runs share it.
   virtual std::string error_data_folder(const std::string& stamp, bool several_devices) const = 0;
-  // Writes the tensors of a call that did not pass; result is what came of it. Slashes and control characters of names
-  // become '_' and long names are cut, so that every file lies in the folder. Throws FileError for a file that cannot
-  // be written.
+  // Writes the tensors of a call that did not pass or is suspicious; result is what came of it. Slashes and control
+  // characters of names become '_' and long names are cut, so that every file lies in the folder. Throws FileError for
+  // a file that cannot be written.
   virtual void save_error_data(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
                                const DeviceResult& device, const ApiResult& result) const = 0;
   // What the result file says of saving them, once that is done; empty: nothing.

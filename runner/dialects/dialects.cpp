@@ -6,6 +6,7 @@
 #include "kernels/io/files/csv.h"
 #include "runner/dialects/att.h"
 #include "runner/dialects/dialect.h"
+#include "runner/results/counts.h"
 
 namespace msrun {
 
@@ -35,7 +36,8 @@ std::string Dialect::details_header(bool english_titles) const {
 }
 
 bool Dialect::keeps_error_data(const ApiResult& result) const {
-  return result.forward != Status::pass || (result.backward && *result.backward != Status::pass);
+  return result.forward != Status::pass || (result.backward && *result.backward != Status::pass) ||
+         is_suspicious(result);
 }
 
 const Dialect& dialect_in_layout(const Dialect& of_framework, ReportLayout layout) {

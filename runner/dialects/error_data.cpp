@@ -10,6 +10,7 @@
 #include "kernels/compare/compare_mindspore.h"
 #include "kernels/io/numpy/npy.h"
 #include "kernels/io/torch/pt_file.h"
+#include "runner/results/counts.h"
 
 namespace msrun {
 namespace {
@@ -81,7 +82,8 @@ List present(const List& gradients) {
 }
 
 bool fails(const std::vector<DetailsRow>& rows) {
-  return std::ranges::any_of(rows, [](const DetailsRow& row) { return row.status == Status::error; });
+  return std::ranges::any_of(rows,
+                             [](const DetailsRow& row) { return row.status == Status::error || row.beyond_rounding; });
 }
 
 }  // namespace
@@ -137,14 +139,16 @@ void save_npy_files(const Folder& folder, const MaterialisedCall& call, const Ev
                     const DeviceResult& device, const ApiResult& result) {
   const std::string name = harmless_name(call.name, longest_name);
   NamedTensors tensors;
-  if (fails(result.forward_rows)) {
+  // No row tells which direction another run has computed otherwise.
+  const bool varies = is_unsteady(result);
+  if (varies || fails(result.forward_rows)) {
     collect_slots(call.args, name + ".forward.input", tensors);
     for (const auto& [key, value] : call.kwargs)
       collect(value, name + ".forward.kwargs." + harmless_name(key, longest_key), tensors);
     collect_slots(mindspore_slots(device.output), name + ".forward.output", tensors);
     collect_slots(mindspore_slots(bench.output), name + ".forward.bench_output", tensors);
   }
-  if (fails(result.backward_rows)) {
+  if (varies || fails(result.backward_rows)) {
     collect_slots(call.gradients, name + ".backward.input", tensors);
     collect_slots(present(device.gradients), name + ".backward.output", tensors);
     collect_slots(present(bench.gradients), name + ".backward.bench_output", tensors);

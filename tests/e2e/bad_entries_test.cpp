@@ -300,7 +300,7 @@ TEST_F(BadEntries, TensorsThatCannotBeSaved) {
   const std::string problem = "The tensors could not be saved in " + folder.string() + ": ";
   EXPECT_THAT(rows.at("Functional.relu.0").at(3), HasSubstr(problem));
   EXPECT_THAT(output_, HasSubstr("[WARNING] Functional.relu.0: " + problem));
-  EXPECT_THAT(output_, HasSubstr("[ERROR] The tensors of 1 call that did not pass could not be saved in " +
+  EXPECT_THAT(output_, HasSubstr("[ERROR] The tensors of 1 call that were to be kept could not be saved in " +
                                  folder.string() + ": Functional.relu.0."));
   EXPECT_TRUE(fs::is_empty(folder)) << "a part of a file is left";
 

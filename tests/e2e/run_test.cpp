@@ -403,6 +403,23 @@ TEST(ErrorData, HoldsTheTensorsOfCallsThatDoNotPass) {
                   "Functional.silu.0.backward.output.bench.0.pt", "Functional.silu.0.backward.output.device.0.pt"));
 }
 
+// A factor of 1.0001 is within the documented limits, and far beyond what rounding does to float32.
+TEST(ErrorData, HoldsTheTensorsOfASuspiciousPass) {
+  const TemporaryDirectory scratch;
+  ASSERT_EQ(msrun({"-api_info", dump("llama_fp32"), "-o", scratch / "out", "-save_error_data", "--only",
+                   "Functional.silu.*", "--sim-fault", "Functional.silu.0=scale=1.0001"},
+                  scratch.path())
+                .exit_code,
+            0);
+  const auto rows = read_csv(only_file(scratch / "out", "accuracy_checking_result_"));
+  EXPECT_EQ(rows.at(0).at(0), "Functional.silu.0");
+  EXPECT_EQ(rows.at(0).at(1), "pass");
+  EXPECT_THAT(rows.at(0).at(3), ::testing::StartsWith("Suspicious: "));
+  const fs::path directory = only_file(scratch / "out", "ut_error_data");
+  EXPECT_TRUE(fs::exists(directory / "Functional.silu.0.forward.output.device.0.pt"));
+  EXPECT_FALSE(fs::exists(directory / "Functional.silu.1.forward.output.device.0.pt"));
+}
+
 TEST(SeedModes, StreamIsDeterministicToo) {
   const TemporaryDirectory scratch;
   for (const auto& [name, threads] : {std::pair{"a", "1"}, std::pair{"b", "8"}}) {
