@@ -10,6 +10,7 @@ namespace msrun {
 
 inline constexpr std::string_view explained_line = "Explained by ";
 inline constexpr std::string_view unexplained_line = "Not explained by rounding";
+inline constexpr std::string_view half_steps_line = "Rounds its ";
 inline constexpr std::string_view mistrust_line = "Proves little";
 
 // What may stand behind a verdict and names no cause.

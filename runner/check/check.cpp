@@ -21,6 +21,7 @@
 #include "runner/check/recorded_form.h"
 #include "runner/check/repeated_run.h"
 #include "runner/check/result_dtypes.h"
+#include "runner/check/rounded_inputs.h"
 #include "runner/check/row_lines.h"
 #include "runner/check/sampled.h"
 #include "runner/check/second_look.h"
@@ -85,19 +86,6 @@ void add_finding(std::vector<DetailsRow>& rows, Status status, const std::string
   accuse(rows.front(), finding);
 }
 
-// Chooses between the rows and the status of one direction with inputs that are rounded to HF32 and with inputs that
-// are not: the second stay if they alone are clean.
-template <class DirectionStatus>
-void choose(std::vector<DetailsRow>& rounded, std::vector<DetailsRow>& unrounded, DirectionStatus rounded_status,
-            DirectionStatus& unrounded_status) {
-  if (is_clean(rounded) || !is_clean(unrounded)) {
-    unrounded = std::move(rounded);
-    unrounded_status = rounded_status;
-    return;
-  }
-  for (DetailsRow& row : unrounded) add_line(row, "Agrees with inputs that are not rounded to HF32.");
-}
-
 // The row that says why a call is suspicious, which its Message repeats; else its first, if there is one.
 DetailsRow* blamed_row(ApiResult& result) {
   const DetailsRow* blamed = reason_of(result).row;
@@ -122,15 +110,15 @@ class Check {
     const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
     if (op == nullptr) throw SkipError("API " + recorded_.name + " not support for acc_check. SKIP.");
     traits_ = &op->traits();
-    if (run_once(*op, options_.materialise) && !is_clean(result_)) {
+    const bool may_differ = run_once(*op, options_.materialise);
+    if (may_differ && !(options_.compare.compat_msprobe ? is_clean(result_) : needs_no_explanation(result_))) {
       // The recording may come from hardware that does not round: each direction is right if it agrees with either
-      // arithmetic.
+      // arithmetic. What explains the difference from rounded inputs is said of a device that has rounded them itself.
       ApiResult rounded = result_;
       MaterialiseOptions unrounded = options_.materialise;
       unrounded.round_to_hf32 = false;
       run_once(*op, unrounded);
-      choose(rounded.forward_rows, result_.forward_rows, rounded.forward, result_.forward);
-      choose(rounded.backward_rows, result_.backward_rows, rounded.backward, result_.backward);
+      keep_what_agrees(rounded, result_);
       result_.inputs = rounded.inputs;
       result_.message = options_.dialect->result_message(result_);
     }

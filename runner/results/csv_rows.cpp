@@ -37,8 +37,9 @@ std::optional<Status> parse_status(std::string_view text) {
 }
 
 void read_verdict(DetailsRow& row) {
-  row.rounding_only = find_verdict(row.message, explained_line) != std::string_view::npos;
-  row.beyond_rounding = find_verdict(row.message, unexplained_line) != std::string_view::npos;
+  const auto says = [&](std::string_view line) { return find_verdict(row.message, line) != std::string_view::npos; };
+  row.rounding_only = says(explained_line) || (row.status != Status::pass && says(half_steps_line));
+  row.beyond_rounding = says(unexplained_line);
   row.trust.mistrust = mistrust_in(row.message);
 }
 

@@ -19,9 +19,11 @@ constexpr double most_ulps = 1e6;
 
 // What stands in a Message from the sentence on that judges the rounding: the most telling lines.
 std::vector<std::string> explanation_in(const std::string& message) {
-  const std::size_t unexplained = find_verdict(message, unexplained_line);
-  const std::size_t start = unexplained == std::string::npos ? find_verdict(message, explained_line) : unexplained;
   std::vector<std::string> lines;
+  std::size_t start = std::string::npos;
+  for (const std::string_view line : {unexplained_line, explained_line, half_steps_line}) {
+    if (start == std::string::npos) start = find_verdict(message, line);
+  }
   if (start == std::string::npos) return lines;
   for (std::string_view rest = std::string_view(message).substr(start); !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -35,6 +35,15 @@ TEST(CsvRows, ReadTheVerdictFromTheMessage) {
   EXPECT_TRUE(row.rounding_only);
   EXPECT_FALSE(row.beyond_rounding);
   EXPECT_EQ(row.trust.mistrust, Mistrust::constant);
+  // What is rounded on the way is explained as well; a pass needs no explanation.
+  row.message = "limit\nRounds its partial sums to bfloat16: computed so, the call errs as much.\n";
+  row.status = Status::error;
+  read_verdict(row);
+  EXPECT_TRUE(row.rounding_only);
+  EXPECT_FALSE(row.beyond_rounding);
+  row.status = Status::pass;
+  read_verdict(row);
+  EXPECT_FALSE(row.rounding_only);
   row.message = "limit\nNot explained by rounding: 3 elements.\n";
   read_verdict(row);
   EXPECT_FALSE(row.rounding_only);

@@ -1,0 +1,53 @@
+#include "runner/check/rounded_inputs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "runner/check/row_lines.h"
+
+namespace msrun {
+namespace {
+
+bool is_plain(const std::vector<DetailsRow>& rows) {
+  return is_clean(rows) && std::ranges::none_of(rows, &DetailsRow::rounding_only);
+}
+
+// Whether the largest error of no row is larger than in the others, and of some smaller.
+bool is_nearer(const std::vector<DetailsRow>& rows, const std::vector<DetailsRow>& others) {
+  bool any = false;
+  for (std::size_t i = 0; i < std::min(rows.size(), others.size()); ++i) {
+    const Cell& error = rows[i][Metric::max_abs_error];
+    const Cell& other = others[i][Metric::max_abs_error];
+    if (error.kind == Cell::Kind::blank || other.kind == Cell::Kind::blank) continue;
+    if (!(error.value <= other.value)) return false;
+    any = any || error.value < other.value;
+  }
+  return any;
+}
+
+template <class DirectionStatus>
+void choose(std::vector<DetailsRow>& rounded, std::vector<DetailsRow>& unrounded, DirectionStatus rounded_status,
+            DirectionStatus& unrounded_status) {
+  const bool agrees_better = is_clean(unrounded) && !is_plain(rounded) && is_nearer(unrounded, rounded);
+  if (!agrees_better && (is_clean(rounded) || !is_clean(unrounded))) {
+    unrounded = std::move(rounded);
+    unrounded_status = rounded_status;
+    return;
+  }
+  for (DetailsRow& row : unrounded) add_line(row, "Agrees with inputs that are not rounded to HF32.");
+}
+
+}  // namespace
+
+bool needs_no_explanation(const ApiResult& result) {
+  return is_plain(result.forward_rows) && is_plain(result.backward_rows);
+}
+
+void keep_what_agrees(ApiResult& rounded, ApiResult& unrounded) {
+  choose(rounded.forward_rows, unrounded.forward_rows, rounded.forward, unrounded.forward);
+  choose(rounded.backward_rows, unrounded.backward_rows, rounded.backward, unrounded.backward);
+}
+
+}  // namespace msrun
