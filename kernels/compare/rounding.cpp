@@ -109,8 +109,9 @@ struct Element {
   double device;
   double spread;
   double noise;
-  double stored;    // with stored intermediate results; meaningless if there are none
-  double lost = 0;  // what is left in place of a finite number
+  double stored;       // with stored intermediate results; meaningless if there are none
+  double lost = 0;     // what is left in place of a finite number
+  int not_finite = 0;  // marks of what may stand there that is not finite
 };
 
 // What is explained of the difference of one element.
@@ -119,7 +120,6 @@ struct Allowance {
   bool exact;
   bool nearest;
   bool sums;
-  bool unbounded;
   bool adds_terms;
   double factor;       // of sums
   double reach;        // the sum of all terms' sizes may be so many times their spread
@@ -136,7 +136,7 @@ struct Allowance {
   // the device, or NaN where both infinities meet. Which of them depends on the order of the terms.
   bool may_overflow(const Element& e) const {
     if (std::isnan(e.lost) ? std::isnan(e.device) : std::isinf(e.lost) && e.device == e.lost) return true;
-    if (unbounded && (!std::isfinite(e.bench) || !std::isfinite(e.lost) || std::abs(e.rounded) > largest)) return true;
+    if ((not_finite_mark(e.device) & e.not_finite) != 0) return true;
     if (!adds_terms || !std::isfinite(e.bench) || std::isfinite(e.device)) return false;
     const double sizes = reach * e.spread;
     if (std::isnan(e.device)) return (sizes - std::abs(e.bench)) / 2 > end_of_sums;
@@ -215,7 +215,6 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
           .exact = model.exact,
           .nearest = model.nearest,
           .sums = sums,
-          .unbounded = model.unbounded && !model.exact,
           .adds_terms = sums && model.adds_terms,
           .factor = model.slack * sum_factor(roundoff, model.longest) + model.of_operands,
           .reach = std::sqrt(static_cast<double>(model.longest)),
@@ -225,6 +224,16 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
           .has_stored = model.with_stored.defined(),
           .common_stored = 0,
           .largest = max_finite(dtype)};
+}
+
+// Of a result that nothing rounds, only the elements themselves count.
+SumModel without_terms(SumModel model) {
+  if (!model.unrounded) return model;
+  model.longest = std::min<std::int64_t>(model.longest, 1);
+  model.spread = model.with_stored = model.noise = Tensor();
+  model.slack = 1;
+  model.of_operands = 0;
+  return model;
 }
 
 // Adds one element that differs to the fit; place is its row-major index among count.
@@ -320,6 +329,7 @@ class ElementBlocks {
         noise_(in_a_row(model.noise)),
         stored_(in_a_row(model.with_stored)),
         lost_(in_a_row(model.lost)),
+        not_finite_(in_a_row(model.exact ? Tensor() : model.not_finite)),
         allowance_(allowance_of(dtype, model, [&] { return sampled(exact); })) {
     allowance_.typical_noise = median_share(noise_, exact, spread_);
     if (stored_.defined()) allowance_.common_stored = median_difference(exact, stored_, dtype);
@@ -336,6 +346,7 @@ class ElementBlocks {
     if (noise_.defined()) load(noise_, first, count, 1, n_.data());
     if (stored_.defined()) load(stored_, first, count, 1, t_.data());
     if (lost_.defined()) load(lost_, first, count, 1, l_.data());
+    if (not_finite_.defined()) load(not_finite_, first, count, 1, f_.data());
     differing_ = 0;
     // Without a branch, which chance would decide.
     for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
@@ -349,7 +360,8 @@ class ElementBlocks {
 
   // The k-th of those that were read.
   Element element(std::size_t k) const {
-    return {b_[k], r_[k], d_[k], std::isfinite(s_[k]) ? s_[k] : 0, n_[k], t_[k], l_[k]};
+    const double spread = std::isfinite(s_[k]) ? s_[k] : 0;
+    return {b_[k], r_[k], d_[k], spread, n_[k], t_[k], l_[k], static_cast<int>(f_[k])};
   }
 
  private:
@@ -362,6 +374,7 @@ class ElementBlocks {
   Tensor noise_;
   Tensor stored_;
   Tensor lost_;
+  Tensor not_finite_;
   Allowance allowance_;
   Block b_;
   Block r_;
@@ -370,6 +383,7 @@ class ElementBlocks {
   Block n_{};
   Block t_{};
   Block l_{};
+  Block f_{};
   std::array<std::size_t, fitted_at_once> places_;
   std::size_t differing_ = 0;
 };
@@ -409,7 +423,8 @@ double unit_in_last_place(DType dtype, double value) { return rounding::Units(dt
 
 double accumulator_roundoff(DType dtype) { return epsilon(dtype == DType::float64 ? dtype : DType::float32) / 2; }
 
-RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model, FitUntil until) {
+RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& of_row, FitUntil until) {
+  const SumModel model = without_terms(of_row);
   const DType dtype = device.dtype();
   const Tensor exact = bench.contiguous();
   const Tensor actual = device.contiguous();
@@ -438,7 +453,8 @@ bool rounding_explains(const Tensor& bench, const Tensor& device, const SumModel
   return is_acceptable(fit_rounding(bench, device, model, FitUntil::first_beyond), bench.numel());
 }
 
-FewNumbers allowed_shares(const Tensor& bench, DType dtype, const SumModel& model) {
+FewNumbers allowed_shares(const Tensor& bench, DType dtype, const SumModel& of_row) {
+  const SumModel model = without_terms(of_row);
   const FewNumbers values = few_of(bench);
   Allowance allowance =
       allowance_of(dtype, model, [&] { return std::vector<double>(values.all().begin(), values.all().end()); });

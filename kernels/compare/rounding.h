@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -41,10 +42,11 @@ struct SumModel {
   Tensor lost;
   // The result holds inputs as they are: nothing may be rounded at all.
   bool exact = false;
-  // The inputs reach to the ends of their dtypes, or beyond, for want of a recorded range: where the benchmark is not
-  // finite in the dtype of the device, or the call in its own dtypes (lost), anything may stand, which depends on the
-  // order of operations.
-  bool unbounded = false;
+  // Which values that are not finite the call has in another order or range of its arithmetic, float64: the sum of
+  // their marks (not_finite_mark) for each element. Undefined: none has any but the benchmark's.
+  Tensor not_finite;
+  // No step of the call rounds anything: what lies behind an element has no errors that it could enlarge.
+  bool unrounded = false;
   // The result is rounded once, to nearest (RoundingFit::misrounded).
   bool nearest = false;
   // The terms cannot be measured: the typical magnitude stands for them even without sums, and so many times the error
@@ -54,6 +56,15 @@ struct SumModel {
   // and the spread of its terms.
   double of_operands = 0;
 };
+
+// One mark for each value that is not finite; 0 for a number.
+constexpr int not_finite_mark(double value) {
+  if (value != value) return 4;
+  return value == std::numeric_limits<double>::infinity()    ? 1
+         : value == -std::numeric_limits<double>::infinity() ? 2
+                                                             : 0;
+}
+inline constexpr int all_not_finite = 7;
 
 struct RoundingFit {
   double max_ulps = 0;      // largest difference from the correctly rounded benchmark; infinity where no rounding leads

@@ -22,11 +22,6 @@
 namespace msrun {
 namespace {
 
-// Changed inputs by which the terms behind a result are measured: few at first, and as many where these leave it open,
-// because chance may let terms that cancel change alike.
-constexpr std::size_t first_samples = 4;
-constexpr std::size_t most_samples = 16;
-constexpr std::size_t first_noise_samples = 2;
 // So many times beyond what few samples explain, more of them would change nothing: unless it is at most one in eight
 // elements (few_of_elements), whose noise these may have missed.
 constexpr double hopeless_share = 100;
@@ -215,12 +210,16 @@ bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const Su
   return sound && surely_rounding(*sound, comparison.pairs[row].device, sums.longest);
 }
 
+Steps Explainer::steps_of(const Comparison& comparison) const {
+  const auto steps_of_call = op_.traits().steps;
+  const Steps steps = steps_of_call == nullptr ? Steps::none : steps_of_call(call_.args, call_.kwargs);
+  const bool of_gradients = comparison.of_gradients && (steps != Steps::none || steps_of_call == nullptr);
+  return of_gradients ? op_.traits().gradient_steps : steps;
+}
+
 bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
   auto& [bench, device] = comparison.pairs[row];
-  const auto steps_of = op_.traits().steps;
-  Steps steps = steps_of == nullptr ? Steps::none : steps_of(call_.args, call_.kwargs);
-  const bool of_gradients = comparison.of_gradients && (steps != Steps::none || steps_of == nullptr);
-  if (of_gradients) steps = op_.traits().gradient_steps;
+  Steps steps = steps_of(comparison);
   const bool rounds = steps != Steps::none && steps != Steps::at_a_kink;
   if (rounds && arithmetic_.half_rounding == HalfRounding::nothing) steps = Steps::of_float32;
   std::optional<StepSides> sides = variations_.sides_of_steps(
@@ -291,10 +290,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   judged.count = device.numel();
   judged.model.nearest = rounds_once_ && !complex_arguments_;
   judged.model.adds_terms = op_.traits().rounds_once;
-  judged.model.unbounded = call_.unbounded && leaves_range(comparison, row, select);
-  if (judged.model.unbounded) {
-    if (const auto sound = computed_with({}, comparison, row, select)) mark_lost(bench, *sound, judged.model.lost);
-  }
+  if (call_.unbounded) judged.model.not_finite = other_not_finite(comparison, row, sums, select);
   judged.model.exact = sums.longest <= 1 && !complex_arguments_ &&
                        (op_.traits().copies_only || select_standard(call_.parts.api, device.dtype(), false,
                                                                     Policy::per_api) == Standard::binary_consistency);
@@ -334,6 +330,8 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
     // Of two that leave it open, the one that knows of noise tells better which elements are wrong.
     return is_open && few_times.fit.beyond >= judged.fit.beyond ? judged : few_times;
   }
+  if (rounds_nowhere(comparison, row, select)) judge_unrounded(comparison, row, select, judged);
+  if (judged.model.unrounded && judged.is_explained()) return judged;
   // Gradients of half types are sums of what is rounded on the way, too, but for those of one element at a kink.
   const bool at_a_kink = op_.traits().gradient_steps == Steps::at_a_kink;
   const bool ends_at_steps = !comparison.of_gradients || !is_half(device.dtype()) || at_a_kink;
@@ -403,6 +401,12 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
   }
 }
 
+std::string Explainer::explanation_of(const Judged& judged, DType dtype) const {
+  if (judged.operands != OperandRounding::none)
+    return operands_text(judged.operands, arithmetic_.settings_are_known, judged.fit);
+  return judged.stored ? stored_text(dtype, judged.fit) : explained_text(dtype, judged.model, judged.fit);
+}
+
 void Explainer::explain_row(Comparison& comparison, std::size_t place, const SumStatistics& sums, const Select& select,
                             bool silent) {
   DetailsRow& row = comparison.rows[place];
@@ -425,19 +429,13 @@ void Explainer::explain_row(Comparison& comparison, std::size_t place, const Sum
     return;
   }
   if (explained && row.status == Status::pass) return;
-  if (judged.on_steps > 0) {
-    add_verdict(row, "At " + std::to_string(judged.on_steps) + " of " + std::to_string(device.numel()) +
-                         " elements a step lies within rounding: what is on its other side is right, too.");
-  }
-  if (row.rounding_only && judged.operands != OperandRounding::none) {
-    add_verdict(row, operands_text(judged.operands, arithmetic_.settings_are_known, judged.fit));
-    return;
-  }
+  const std::string on_steps = judged.on_steps > 0 ? steps_text(judged.on_steps, device.numel()) : "";
   if (row.rounding_only) {
-    add_verdict(row, judged.stored ? stored_text(device.dtype(), judged.fit)
-                                   : explained_text(device.dtype(), judged.model, judged.fit));
+    // In one line with what explains the others, which the result file repeats.
+    add_verdict(row, explanation_of(judged, device.dtype()) + (on_steps.empty() ? "" : " " + on_steps));
     return;
   }
+  if (!on_steps.empty()) add_verdict(row, on_steps);
   add_verdict(row, unexplained_text(device.numel(), judged.fit));
   row.difference = difference_of(bench, device, judged.fit);
   row.difference->explained = typical_allowance(bench, device.dtype(), judged.model);

@@ -33,6 +33,11 @@ class Explainer {
   void explain(Comparison& comparison, const SumStatistics& sums, const Select& select, bool silent);
 
  private:
+  // Changed inputs by which the terms behind a result are measured: few at first, and as many where these leave it
+  // open, because chance may let terms that cancel change alike.
+  static constexpr std::size_t first_samples = 4;
+  static constexpr std::size_t most_samples = 16;
+  static constexpr std::size_t first_noise_samples = 2;
   static constexpr std::size_t most_noise_samples = 8;
   // One in so many elements are few.
   static constexpr std::int64_t few_of_elements = 8;
@@ -110,10 +115,18 @@ class Explainer {
                      bool rough, Judged& judged);
   // Whether arithmetic in the dtypes of the call, which errs on the way as a device may, gives the device's result.
   bool is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
-  // Whether a result that is not finite may be so in a device whose arithmetic is sound, where inputs reach to the end
-  // of their dtype: the benchmark has elements beyond the range, or such arithmetic leaves it. What maps the largest
-  // inputs to small numbers, as a softmax does, has no such excuse.
-  bool leaves_range(const Comparison& comparison, std::size_t row, const Select& select);
+  // Which values that are not finite sound arithmetic has in another order or range than the benchmark's
+  // (SumModel::not_finite); undefined if none, or if the device has none. What maps the largest inputs to small
+  // numbers, as a softmax does, has none, and -inf + 1 is -inf in any order.
+  Tensor other_not_finite(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
+                          const Select& select);
+  // How the row is rounded to an integer on the way.
+  Steps steps_of(const Comparison& comparison) const;
+  // Whether the call only moves, drops or exactly computes the row's elements: for inputs of all digits as well, sound
+  // arithmetic gives what higher precision gives, however rough its functions are.
+  bool rounds_nowhere(const Comparison& comparison, std::size_t row, const Select& select);
+  // Judges such a row: gradients at a kink that no argument names may be those of either side, and nothing in between.
+  void judge_unrounded(Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
   // Whether sound arithmetic itself leaves the bound because it rounds intermediate results, and the device no more
   // than that.
   bool stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
@@ -146,6 +159,8 @@ class Explainer {
   // what a rough computation, or sums in a narrow accumulator, leave in place of numbers, beside what it has.
   Tensor noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,
                       const Select& select, std::size_t samples, Tensor& lost);
+  // Why rounding explains a row.
+  std::string explanation_of(const Judged& judged, DType dtype) const;
   static Trust trust_of(const Tensor& bench, DType dtype, const Judged& judged);
   std::string finding(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
   // A sentence that names the altered call (altered_calls.h) of which a row is the result; empty if there is none.

@@ -64,7 +64,7 @@ bool Explainer::is_held_to_common_error(const Comparison& comparison, std::size_
   const SumModel& model = judged.model;
   // Who rounds operands or steps to a half type has been asked for it there.
   const bool is_asked = judged.operands != OperandRounding::none || !std::string_view(judged.in_half).empty();
-  if (is_asked || model.exact || model.unbounded || judged.fit.overflowed > 0) return false;
+  if (is_asked || model.exact || call_.unbounded || judged.fit.overflowed > 0) return false;
   const auto& [bench, device] = comparison.pairs[row];
   const DType dtype = rounding::coarser(bench, device);
   if (is_half(dtype)) return true;

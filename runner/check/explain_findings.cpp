@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -77,12 +76,6 @@ std::int64_t equal_elements(const Tensor& first, const Tensor& second) {
   std::int64_t equal = 0;
   for (std::int64_t i = 0; i < a.numel(); ++i) equal += a.data<double>()[i] == b.data<double>()[i] ? 1 : 0;
   return equal;
-}
-
-bool is_finite(const Tensor& tensor) {
-  const Tensor values = tensor.to(DType::float64).contiguous();
-  return std::ranges::all_of(std::span(values.data<double>(), static_cast<std::size_t>(values.numel())),
-                             [](double value) { return std::isfinite(value); });
 }
 
 }  // namespace
@@ -159,14 +152,6 @@ std::string Explainer::altered_call(const Comparison& comparison, std::size_t ro
     }
   }
   return {};
-}
-
-bool Explainer::leaves_range(const Comparison& comparison, std::size_t row, const Select& select) {
-  const auto& [bench, device] = comparison.pairs[row];
-  if (!is_floating(device.dtype()) || is_finite(device)) return false;
-  if (!is_finite(bench.to(device.dtype()))) return true;
-  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
-  return sound && !is_finite(*sound);
 }
 
 bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select,

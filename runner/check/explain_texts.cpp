@@ -21,8 +21,9 @@ std::string number(double value) {
 std::string overflowed_text(const SumModel& model, const RoundingFit& fit) {
   if (fit.overflowed == 0) return "";
   return "; " + counted(fit.overflowed, "element") + " not finite because " +
-         (model.unbounded ? "an infinite extremum was recorded, so that inputs reach to the end of their dtype"
-                          : "partial sums overflow");
+         (model.not_finite.defined()
+              ? "an infinite extremum was recorded, so that inputs reach to the end of their dtype"
+              : "partial sums overflow");
 }
 
 }  // namespace
@@ -30,11 +31,11 @@ std::string overflowed_text(const SumModel& model, const RoundingFit& fit) {
 std::string explained_text(DType dtype, const SumModel& model, const RoundingFit& fit) {
   const std::string stored = std::string(name(dtype));
   const std::string overflowed = overflowed_text(model, fit) + ".";
-  if (model.longest == 0) {
-    const bool is_rounded = fit.max_ulps == 0 && fit.overflowed == 0;
-    return std::string(explained_line) + stored +
-           (is_rounded ? " rounding: every element is the rounded benchmark" : " rounding: at most 1 ULP") + overflowed;
+  if (fit.max_ulps == 0) {
+    return std::string(explained_line) + stored + " rounding: every " + (fit.overflowed == 0 ? "" : "other ") +
+           "element is the rounded benchmark" + overflowed;
   }
+  if (model.longest == 0) return std::string(explained_line) + stored + " rounding: at most 1 ULP" + overflowed;
   const std::string inner(name(dtype == DType::float64 ? dtype : DType::float32));
   const std::string what = model.longest == 1 ? "operations in " + inner
                                               : "sums of up to " + std::to_string(model.longest) + " terms in " + inner;
@@ -55,8 +56,13 @@ std::string operands_text(OperandRounding rounding, bool by_settings, const Roun
          " fraction bits); at most " + number(fit.max_share) + " of what that changes.";
 }
 
+std::string steps_text(std::int64_t on_steps, std::int64_t count) {
+  return "At " + std::to_string(on_steps) + " of " + std::to_string(count) +
+         " elements a step lies within rounding: what is on its other side is right, too.";
+}
+
 std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit) {
-  return "Rounds its " + std::string(what) + " to " + std::string(name(dtype)) +
+  return std::string(half_steps_line) + std::string(what) + " to " + std::string(name(dtype)) +
          ": computed so, the call errs as much; at most " + number(fit.max_share) + " of what that explains.";
 }
 

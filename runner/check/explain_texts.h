@@ -19,6 +19,9 @@ std::string stored_text(DType dtype, const RoundingFit& fit);
 // Because operands are rounded so, by the device's settings or by those that frameworks have by default.
 std::string operands_text(OperandRounding rounding, bool by_settings, const RoundingFit& fit);
 
+// That so many of all elements are on the other side of a step than the benchmark.
+std::string steps_text(std::int64_t on_steps, std::int64_t count);
+
 // Because what is named ("partial sums") is rounded to that half type.
 std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit);
 

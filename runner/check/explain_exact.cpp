@@ -1,0 +1,149 @@
+// Results of which rounding explains less than of others: those that nothing rounds, and values that are not finite,
+// which are in most places the only ones that there can be.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "kernels/compare/blocks.h"
+#include "kernels/compare/estimates.h"
+#include "kernels/compare/rounding_screens.h"
+#include "kernels/tensor/changed_elements.h"
+#include "runner/check/explain.h"
+
+namespace msrun {
+namespace {
+
+// Of fewer elements some may be exact by chance in a few samples.
+constexpr std::int64_t few_elements = 32;
+// What is moved or computed changes in proportion to its inputs; what changes so many times as much has another slope
+// for them.
+constexpr double most_in_proportion = 4;
+
+bool is_finite(const Tensor& tensor) {
+  bool all = true;
+  for_each_block(tensor, tensor, [&](const double* values, const double*, std::int64_t, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) all = all & std::isfinite(values[i]);
+  });
+  return all;
+}
+
+// The largest finite magnitude among the inputs of a call.
+double largest_input(const MaterialisedCall& call) {
+  double largest = 0;
+  for_each_input(call, [&](const Tensor& tensor) {
+    if (!is_floating(tensor.dtype())) return;
+    for_each_block(tensor, tensor, [&](const double* values, const double*, std::int64_t, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const double size = std::abs(values[i]);
+        largest = std::isfinite(size) ? std::max(largest, size) : largest;
+      }
+    });
+  });
+  return largest;
+}
+
+// What sums may come to in another order, where one of them is not finite in some order: partial sums may exceed the
+// range at either end, and NaN is left where they meet the other one. An infinite term stays, or meets it.
+int marks_of_sums(double exact) {
+  if (std::isnan(exact)) return 0;
+  return std::isinf(exact) ? not_finite_mark(exact) | not_finite_mark(std::nan("")) : all_not_finite;
+}
+
+// Elements that are far further away than inputs which were changed by a relative amount lead in proportion.
+void mark_jumps(const Tensor& from, const Tensor& changed, double change, std::vector<bool>& jumps) {
+  for_each_block(from, changed, [&](const double* a, const double* b, std::int64_t first, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double size = std::max(std::abs(a[i]), std::abs(b[i]));
+      if (std::abs(a[i] - b[i]) > most_in_proportion * change * size) jumps[static_cast<std::size_t>(first + i)] = true;
+    }
+  });
+}
+
+}  // namespace
+
+Tensor Explainer::other_not_finite(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
+                                   const Select& select) {
+  const auto& [bench, device] = comparison.pairs[row];
+  const DType dtype = device.dtype();
+  if (!is_floating(dtype) || is_finite(device)) return {};
+  const bool adds = sums.longest > 1;
+  const bool adds_in_half = dtype == DType::float16 && arithmetic_.half_rounding != HalfRounding::nothing;
+  std::vector<Accumulator> accumulators{Accumulator::wide};
+  // Term by term, in the range of float32.
+  if (adds) accumulators.push_back(Accumulator::bfloat16);
+  if (adds && adds_in_half) accumulators.push_back(Accumulator::float16);
+  // Whether sums of the inputs themselves may exceed the range in some order, though here they do not.
+  const double end = max_finite(dtype == DType::float64 || adds_in_half ? dtype : DType::float32);
+  const bool reaches_end = adds && largest_input(call_) * static_cast<double>(sums.longest) > end;
+  Tensor marks = Tensor::zeros(DType::float64, bench.shape());
+  auto* const mark = marks.mutable_data<double>();
+  const auto add = [&](std::int64_t i, int found) { mark[i] = static_cast<int>(mark[i]) | found; };
+  for (const Accumulator accumulator : accumulators) {
+    const auto other = computed_with({.summation = {.accumulator = accumulator}}, comparison, row, select);
+    if (!other) continue;
+    for_each_block(*other, bench, [&](const double* found, const double*, std::int64_t first, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) add(first + i, not_finite_mark(found[i]));
+    });
+  }
+  if (!adds) return marks;
+  const Tensor stored = bench.to(dtype);
+  for_each_block(bench, stored, [&](const double* exact, const double* nearest, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const int own = not_finite_mark(nearest[i]);
+      const int found = static_cast<int>(mark[first + i]);
+      const bool differs = (found | own) != own;
+      if (differs || (reaches_end && (found | own) != 0)) add(first + i, marks_of_sums(exact[i]));
+    }
+  });
+  return marks;
+}
+
+bool Explainer::rounds_nowhere(const Comparison& comparison, std::size_t row, const Select& select) {
+  const auto& [bench, device] = comparison.pairs[row];
+  const Steps steps = steps_of(comparison);
+  if (complex_arguments_ || (steps != Steps::none && steps != Steps::at_a_kink)) return false;
+  if (!surely_equal(bench, bench.to(device.dtype()))) return false;
+  // Numbers of a half type have so few digits that products of them may be exact, and the benchmark of float64 is
+  // computed in it.
+  const Variations::Beside roughly{.rough = true, .in_float32 = device.dtype() != DType::float32};
+  const auto is_exact = [&](const Variations::Nearby& one) {
+    const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
+    const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
+    return exact && rounded && surely_equal(*exact, *rounded);
+  };
+  const auto are_exact = [&](std::size_t samples) {
+    const std::vector<Variations::Nearby>& nearby = variations_.nearby(roughly, samples);
+    return !nearby.empty() && std::ranges::all_of(nearby, is_exact);
+  };
+  return are_exact(first_noise_samples) && (bench.numel() >= few_elements || are_exact(most_noise_samples));
+}
+
+void Explainer::judge_unrounded(Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+  auto& [bench, device] = comparison.pairs[row];
+  judged.model.unrounded = true;
+  judged.fit = fit_rounding(bench, device, judged.model);
+  if (judged.is_explained() || !comparison.of_gradients) return;
+  std::vector<bool> jumps(static_cast<std::size_t>(bench.numel()));
+  for (const Evaluation& evaluation : variations_.changed_benchmarks(first_samples)) {
+    const std::optional<Tensor> changed = tensor_of_row(evaluation, comparison, row, select);
+    if (changed) mark_jumps(bench, *changed, variations_.change_of(changed->dtype()), jumps);
+  }
+  if (std::ranges::count(jumps, true) == 0) return;
+  const std::optional<StepSides> sides = variations_.sides_of_steps(
+      bench, device, [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select); },
+      Steps::at_a_kink, false);
+  if (!sides) return;
+  const Tensor nearest = sides->bench.to(DType::float64).contiguous();
+  std::int64_t exchanged = 0;
+  bench = changed_elements(bench.to(DType::float64), [&](double value, std::int64_t i) {
+    const double other = jumps[static_cast<std::size_t>(i)] ? nearest.data<double>()[i] : value;
+    exchanged += other != value && !(std::isnan(other) && std::isnan(value)) ? 1 : 0;
+    return other;
+  });
+  judged.on_steps = exchanged;
+  judged.fit = fit_rounding(bench, device, judged.model);
+}
+
+}  // namespace msrun
