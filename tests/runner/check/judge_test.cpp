@@ -231,7 +231,9 @@ TEST(Judge, OverflowInsideFloat32IsExplained) {
 class Replay final : public Device {
  public:
   DeviceResult run(const DeviceCall& /*call*/) override { return result; }
+  DeviceArithmetic arithmetic() const override { return says; }
   DeviceResult result;
+  DeviceArithmetic says;
 };
 
 class Hf32 : public ::testing::Test {
@@ -270,6 +272,20 @@ TEST_F(Hf32, HardwareThatDoesNotRoundIsRightWhateverTheScale) {
     EXPECT_THAT(result.forward_rows.at(0).message, HasSubstr("not rounded to HF32"));
     EXPECT_FALSE(is_suspicious(replayed(rounded_))) << size;
     EXPECT_THAT(replayed(rounded_).forward_rows.at(0).message, Not(HasSubstr("not rounded to HF32")));
+  }
+}
+
+// It is the benchmark whose inputs are rounded, and no device that may round operands.
+TEST_F(Hf32, OperandsOfTheDeviceExplainNothingWhereItHasNotRoundedThem) {
+  record("Functional.conv2d.0", {1, 16, 18, 18}, {16, 16, 3, 3}, {1, 16, 16, 16}, 100);
+  Replay device;
+  device.says = {.operands = {.convolutions = OperandRounding::truncated_tf32}, .settings_are_known = false};
+  device.result = exact_;
+  const ApiResult result = checked(call_, device);
+  EXPECT_FALSE(is_suspicious(result));
+  for (const DetailsRow& row : result.forward_rows) {
+    EXPECT_THAT(row.message, HasSubstr("not rounded to HF32"));
+    EXPECT_THAT(row.message, Not(HasSubstr("round these float32 operands")));
   }
 }
 
