@@ -143,7 +143,7 @@ TEST_P(AlteredCalls, AreNotSeenInNoise) {
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, AlteredCalls, ::testing::Values(DType::float32, DType::float16, DType::bfloat16),
-                         [](const auto& info) { return std::string(name(info.param)); });
+                         [](const auto& of) { return std::string(name(of.param)); });
 
 }  // namespace
 }  // namespace msrun::testing
