@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/compare/blocks.h"
 #include "kernels/compare/estimates.h"
 #include "kernels/compare/rounding_screens.h"
 #include "kernels/tensor/changed_elements.h"
@@ -21,9 +20,17 @@ constexpr std::int64_t few_elements = 32;
 // for them.
 constexpr double most_in_proportion = 4;
 
+// Calls take once with the elements of two tensors of one shape, row-major, and their count.
+template <class F>
+void with_elements(const Tensor& left, const Tensor& right, const F& take) {
+  const Tensor a = left.to(DType::float64).contiguous();
+  const Tensor b = right.to(DType::float64).contiguous();
+  take(a.data<double>(), b.data<double>(), std::int64_t{0}, a.numel());
+}
+
 bool is_finite(const Tensor& tensor) {
   bool all = true;
-  for_each_block(tensor, tensor, [&](const double* values, const double*, std::int64_t, std::int64_t count) {
+  with_elements(tensor, tensor, [&](const double* values, const double*, std::int64_t, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) all = all & std::isfinite(values[i]);
   });
   return all;
@@ -34,7 +41,7 @@ double largest_input(const MaterialisedCall& call) {
   double largest = 0;
   for_each_input(call, [&](const Tensor& tensor) {
     if (!is_floating(tensor.dtype())) return;
-    for_each_block(tensor, tensor, [&](const double* values, const double*, std::int64_t, std::int64_t count) {
+    with_elements(tensor, tensor, [&](const double* values, const double*, std::int64_t, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) {
         const double size = std::abs(values[i]);
         largest = std::isfinite(size) ? std::max(largest, size) : largest;
@@ -53,7 +60,7 @@ int marks_of_sums(double exact) {
 
 // Elements that are far further away than inputs which were changed by a relative amount lead in proportion.
 void mark_jumps(const Tensor& from, const Tensor& changed, double change, std::vector<bool>& jumps) {
-  for_each_block(from, changed, [&](const double* a, const double* b, std::int64_t first, std::int64_t count) {
+  with_elements(from, changed, [&](const double* a, const double* b, std::int64_t first, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       const double size = std::max(std::abs(a[i]), std::abs(b[i]));
       if (std::abs(a[i] - b[i]) > most_in_proportion * change * size) jumps[static_cast<std::size_t>(first + i)] = true;
@@ -83,13 +90,13 @@ Tensor Explainer::other_not_finite(const Comparison& comparison, std::size_t row
   for (const Accumulator accumulator : accumulators) {
     const auto other = computed_with({.summation = {.accumulator = accumulator}}, comparison, row, select);
     if (!other) continue;
-    for_each_block(*other, bench, [&](const double* found, const double*, std::int64_t first, std::int64_t count) {
+    with_elements(*other, bench, [&](const double* found, const double*, std::int64_t first, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) add(first + i, not_finite_mark(found[i]));
     });
   }
   if (!adds) return marks;
   const Tensor stored = bench.to(dtype);
-  for_each_block(bench, stored, [&](const double* exact, const double* nearest, std::int64_t first, std::int64_t n) {
+  with_elements(bench, stored, [&](const double* exact, const double* nearest, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
       const int own = not_finite_mark(nearest[i]);
       const int found = static_cast<int>(mark[first + i]);

@@ -28,18 +28,14 @@ MaterialisedCall outline(const ApiName& name, const List& args, const Dict& kwar
 CallPrecision precision_of(const Operator& op, const ApiName& name, const List& args, const Dict& kwargs,
                            std::string_view output_dtype) {
   const OperatorTraits& traits = op.traits();
-  const RaisePlan plan = plan_raise(outline(name, args, kwargs), traits);
+  MaterialisedCall call = outline(name, args, kwargs);
+  call.output_dtype = output_dtype;
+  const RaisePlan plan = plan_raise(call, traits);
   CallPrecision precision;
   // Operators take no mixture of dtypes where autocast does not make one of them. A benchmark of float32 is float64.
   if (plan.mixed && !traits.keeps_dtypes) precision.raised_to = DType::float64;
-  precision.autocast = autocast_dtype(plan, output_dtype);
-  // A result in float32 of arguments in a half type shows an operator that autocast computes in float32.
-  const bool is_widened = plan.base && is_half(*plan.base) && parse_dtype(output_dtype) == DType::float32;
-  if (!precision.autocast && is_widened && traits.autocast == AutocastPolicy::float32) precision.autocast = plan.base;
-  // Autocast leaves calls in place alone.
-  if (!precision.autocast || name.in_place()) return precision;
-  if (traits.autocast == AutocastPolicy::lower) precision.casts_to = precision.autocast;
-  if (traits.autocast == AutocastPolicy::float32) precision.casts_to = DType::float32;
+  precision.autocast = autocast_dtype(call, traits);
+  precision.casts_to = autocast_casts_to(call, traits);
   return precision;
 }
 

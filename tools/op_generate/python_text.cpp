@@ -10,7 +10,7 @@ namespace msrun::op_generate {
 
 namespace {
 
-constexpr std::size_t step = 4;  // blanks
+constexpr std::size_t blanks_of_a_step = 4;
 
 std::string hex4(unsigned value) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -105,9 +105,9 @@ class JsonWriter {
     for (const JsonNode& entry : entries) {
       text_ += first ? "\n" : ",\n";
       first = false;
-      text_.append(indentation + step, ' ');
+      text_.append(indentation + blanks_of_a_step, ' ');
       if (named) text_ += string_literal(entry.key()) + ": ";
-      write(entry, named ? entry.key() : key, indentation + step);
+      write(entry, named ? entry.key() : key, indentation + blanks_of_a_step);
     }
     if (!entries.empty()) text_.append(1, '\n').append(indentation, ' ');
     text_ += close;
