@@ -19,7 +19,6 @@ namespace {
 
 using recordings::Direction;
 using recordings::Gap;
-using recordings::infinite_number;
 using recordings::State;
 
 constexpr const char* without_values = "warning: Neither NPU nor bench has values of the tensor.";

@@ -86,7 +86,9 @@ Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, c
   }
   const std::optional<Numbers> numbers = numbers_of(target, mine, golden, theirs, result.equal);
   if (!numbers) return {true, infinite_number, infinite_number, false};
-  const auto& [a, b, there] = *numbers;
+  const auto& a = numbers->mine;
+  const auto& b = numbers->theirs;
+  const auto& there = numbers->there;
   const auto extent = [&](std::size_t i) { return static_cast<double>(std::abs(b[i])); };
   double size = 0;
   for (const auto i : {max_value, min_value}) {
