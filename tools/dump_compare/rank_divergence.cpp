@@ -227,8 +227,8 @@ void RankDivergence::compare_outputs(std::uint32_t call, std::uint32_t golden_ca
                                      CallState& state) const {
   const Call& mine = pair_.target.calls[call];
   const Call& theirs = pair_.golden.calls[golden_call];
-  const bool close_inputs =
-      limits.half && mine.direction != Direction::backward && state.input_gap <= half_equal_inputs * tolerance_;
+  const bool gradient = mine.direction == Direction::backward || mine.direction == Direction::parameters_grad;
+  const bool close_inputs = limits.half && !gradient && state.input_gap <= half_equal_inputs * tolerance_;
   const double usual = close_inputs ? half_output_of_equal_inputs * tolerance_ : limits.output;
   const std::vector<std::uint32_t> outputs = outputs_of(pair_.target, mine);
   const std::vector<std::uint32_t> golden_outputs = outputs_of(pair_.golden, theirs);
