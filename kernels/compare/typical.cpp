@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
 
 namespace msrun {
@@ -15,6 +16,15 @@ constexpr int fraction_bits = 52;
 
 std::uint32_t exponent_of(double magnitude) {
   return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(magnitude) >> fraction_bits);
+}
+
+// How many of so many values below a limit lie below its sixteenth part at most. Where values have a smooth density
+// near zero one in sixteen does, give or take what chance makes of their number; twice as many, as the density may rise
+// a little.
+double most_below(double count) {
+  constexpr double times_of_chance = 6;
+  const double expected = count / 8;
+  return expected + 1 + times_of_chance * std::sqrt(expected);
 }
 
 }  // namespace
@@ -51,16 +61,21 @@ std::vector<double> finite_magnitudes(std::vector<double> values) {
 
 TypicalMagnitude::TypicalMagnitude(std::vector<double> values) {
   values = finite_magnitudes(std::move(values));
+  const std::size_t count = values.size();
+  if (median(values) == 0) std::erase(values, 0);
+  const bool has_zeros = values.size() < count;
   for (Kind& kind : kinds_) {
     kind.typical = median(values);
-    if (kind.typical == 0) return;
     const auto below = [&](double limit) {
-      return std::count_if(values.begin(), values.end(), [&](double value) { return value < limit; });
+      return static_cast<double>(
+          std::count_if(values.begin(), values.end(), [&](double value) { return value < limit; }));
     };
-    // Where values have a smooth density near zero, one in sixteen of those below a limit lies below its sixteenth
-    // part.
     const double limit = kind.typical / 256;
-    if (below(limit) <= below(16 * limit) / 8 + 1) return;
+    if (below(limit) <= most_below(below(16 * limit))) {
+      // Zero is below every other number.
+      if (has_zeros && &kind != &kinds_.back()) kind.at_least = std::numeric_limits<double>::denorm_min();
+      return;
+    }
     std::erase_if(values, [&](double value) { return value >= limit; });
     kind.at_least = limit;
   }

@@ -10,6 +10,7 @@
 
 #include "kernels/compare/difference.h"
 #include "kernels/compare/findings.h"
+#include "kernels/compare/typical.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {
@@ -190,6 +191,37 @@ TEST(Rounding, ElementsOfAnotherKindHaveATypicalMagnitudeOfTheirOwn) {
   std::vector<double> smooth;
   for (int i = 0; i < 20000; ++i) smooth.push_back(normal(random));
   EXPECT_TRUE(surely_rounding_of_sums(of(DType::float64, smooth), of(DType::float32, smooth), 64));
+}
+
+// Among thousands of outputs some have a few more small elements than others.
+TEST(Rounding, ChanceMakesNoKindOfItsOwn) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  for (int output = 0; output < 2000; ++output) {
+    std::vector<double> values(4096);
+    for (double& value : values) value = normal(random);
+    EXPECT_TRUE(TypicalMagnitude(std::move(values)).is_one_kind()) << output;
+  }
+}
+
+// Most rows of an embedding's gradient are zero. Where the terms of others cancel, these others are what is typical.
+TEST(Rounding, ZerosAreAKindOfTheirOwn) {
+  std::mt19937 random(6);
+  std::normal_distribution<double> normal;
+  std::vector<double> values(8000);
+  for (std::size_t i = 0; i < values.size(); i += 10) values[i] = normal(random);
+  const TypicalMagnitude typical(values);
+  EXPECT_NEAR(typical.of(1e-6), 0.67, 0.1);
+  EXPECT_EQ(typical.of(0), 0);
+  EXPECT_EQ(TypicalMagnitude(std::vector<double>(100)).of(0), 0);
+  SumModel model;
+  model.longest = 8;
+  std::vector<double> device = values;
+  values[10] = 1e-8;
+  device[10] = 2e-8;
+  EXPECT_TRUE(fit(values, device, DType::float32, model).explained());
+  device[11] = 1e-8;
+  EXPECT_EQ(fit(values, device, DType::float32, model).beyond, 1);
 }
 
 TEST(Rounding, ScreensLetNothingPassThatIsNotExplained) {
