@@ -216,7 +216,7 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
           .nearest = model.nearest,
           .sums = sums,
           .adds_terms = sums && model.adds_terms,
-          .factor = model.slack * sum_factor(roundoff, model.longest) + model.of_operands,
+          .factor = model.slack * sum_factor(roundoff, model.chain > 0 ? model.chain : model.longest) + model.of_operands,
           .reach = std::sqrt(static_cast<double>(model.longest)),
           .end_of_sums = max_finite(dtype == DType::float64 ? dtype : DType::float32),
           .typical = guess_terms ? TypicalMagnitude(sample()) : TypicalMagnitude(),
@@ -403,8 +403,8 @@ std::vector<double> sampled(const Tensor& tensor) {
   return values;
 }
 
-double sum_factor(double roundoff, std::int64_t longest) {
-  return safety * roundoff * std::sqrt(static_cast<double>(longest));
+double sum_factor(double roundoff, std::int64_t chain) {
+  return safety * roundoff * std::sqrt(static_cast<double>(chain));
 }
 
 }  // namespace rounding

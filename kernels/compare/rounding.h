@@ -6,7 +6,8 @@
 // What comes before is computed in float32 (float64 for float64), of unit roundoff u. A sum of n terms t in any order
 // then errs, with the rounding errors independent of one another, by a small multiple of u sqrt(n) (|sum| + sqrt(sum
 // t^2)): the square root of n in place of n as in Higham and Mary, "A new approach to probabilistic rounding error
-// analysis", SIAM J. Sci. Comput. 41 (2019).
+// analysis", SIAM J. Sci. Comput. 41 (2019). Devices add long sums in blocks and the blocks in a tree: of these n is
+// the length of a block and the depth of the tree.
 #pragma once
 
 #include <array>
@@ -24,6 +25,8 @@ namespace msrun {
 struct SumModel {
   // Terms of the longest sum; 0: nothing is rounded but the result itself.
   std::int64_t longest = 0;
+  // Of its additions those that wait for one another (chained_additions); 0: as many as there are terms.
+  std::int64_t chain = 0;
   // Root of the sum of the squares of the terms, float64, of the result's shape. Undefined: where there are sums, the
   // typical magnitude of the benchmark's elements stands for it.
   Tensor spread;

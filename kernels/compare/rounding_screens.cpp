@@ -147,13 +147,13 @@ Within within_bound(const Tensor& bench, const Tensor& device, double slope, dou
 
 }  // namespace
 
-bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t longest) {
-  return within_bound(bench, device, sum_factor(accumulator_roundoff(coarser(bench, device)), longest), 0).all;
+bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t chain) {
+  return within_bound(bench, device, sum_factor(accumulator_roundoff(coarser(bench, device)), chain), 0).all;
 }
 
-bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest) {
+bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t chain) {
   const TypicalMagnitude typical(rounding::sampled(bench.contiguous()));
-  const double factor = sum_factor(accumulator_roundoff(coarser(bench, device)), longest);
+  const double factor = sum_factor(accumulator_roundoff(coarser(bench, device)), chain);
   if (!typical.is_one_kind()) return false;
   const Within within = within_bound(bench, device, factor, factor * typical.of_all());
   return within.all && (within.half_off < fewest_of_a_slice || lost_slices(bench, device).empty());

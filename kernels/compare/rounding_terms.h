@@ -18,8 +18,9 @@ DType coarser(const Tensor& bench, const Tensor& device);
 // Some thousand elements of a contiguous tensor, evenly spread.
 std::vector<double> sampled(const Tensor& tensor);
 
-// What the errors of sums of so many terms are at most, as a share of their size and spread.
-double sum_factor(double roundoff, std::int64_t longest);
+// What the errors of sums are at most of which so many additions wait for one another, as a share of their size and
+// spread.
+double sum_factor(double roundoff, std::int64_t chain);
 
 // The power of two at or below the magnitude of a normal number.
 inline double binade(double magnitude) {

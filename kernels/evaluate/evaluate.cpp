@@ -180,7 +180,7 @@ void run_last_step(const LastSteps& steps, const MaterialisedCall& call, const S
 
 // Behind gradients that hold these sums; the additions are those of the whole evaluation.
 SumStatistics behind_gradients(const HeldSums& held, const SumRecorder& sums) {
-  return {.longest = held.longest(), .additions = sums.seen().additions};
+  return {.longest = held.longest(), .chain = held.chain(), .additions = sums.seen().additions};
 }
 
 // The output as the first argument holds it, where a call in place gives it another dtype. A benchmark keeps the

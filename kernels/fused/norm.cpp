@@ -77,13 +77,13 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
   std::fill(shape.end() - axes, shape.end(), 1);
   Tensor rstd(compute, shape);
   Tensor y(dtype, x.shape());
-  note_sums(gamma.numel(), y.numel() / gamma.numel());
+  note_sums(gamma.numel(), y.numel() / gamma.numel(), SumForm::rows);
   visit_compute(compute,
                 [&](auto element) { normalise_rows<decltype(element)>(input, weights, epsilon, summation, y, rstd); });
   const auto vjp = [input, weights, rstd, compute, of_statistics, summation, axes,
                     arithmetic = x.arithmetic()](const Tensor& g) {
     const Tensor gradient = g.contiguous();
-    note_sums(weights.numel(), gradient.numel() / weights.numel());
+    note_sums(weights.numel(), gradient.numel() / weights.numel(), SumForm::rows);
     Tensor of_x(is_floating(input.dtype()) ? input.dtype() : of_statistics, input.shape());
     Tensor products(compute, input.shape());
     visit_compute(compute, [&](auto element) {

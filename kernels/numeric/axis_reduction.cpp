@@ -7,6 +7,7 @@
 
 #include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
+#include "kernels/numeric/sums_in_order.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/elementwise_map.h"
 
@@ -126,16 +127,13 @@ void sum_strided(const ReductionView& view, T* result) {
 }
 
 template <Accumulator A>
-void sum_in_order(const ReductionView& view, float* result) {
+void sums_in_order(const ReductionView& view, const Summation& summation, float* result) {
   const Tensor values = view.tensor.to(DType::float32);
   const float* from = values.data<float>();
   for (std::int64_t o = 0; o < view.outer; ++o) {
     for (std::int64_t i = 0; i < view.inner; ++i) {
-      float total = 0;
-      for (std::int64_t r = 0; r < view.extent; ++r) {
-        total = accumulate<A>(total, from[(o * view.extent + r) * view.inner + i]);
-      }
-      result[o * view.inner + i] = total;
+      result[o * view.inner + i] = sum_in_order<A>(
+          view.extent, summation, [&](std::int64_t r) { return from[(o * view.extent + r) * view.inner + i]; });
     }
   }
 }
@@ -149,12 +147,13 @@ ReductionView first_terms(const ReductionView& view, std::int64_t extent) {
 }
 
 template <class T>
-void sum_into(const ReductionView& view, Accumulator accumulator, T* target) {
-  note_sums(view.extent, view.outer * view.inner);
+void sum_into(const ReductionView& view, const Summation& summation, T* target) {
+  note_sums(view.extent, view.outer * view.inner, view.of_rows ? SumForm::rows : SumForm::series);
   if constexpr (std::is_same_v<T, float>) {
-    if (accumulator != Accumulator::wide) {
-      return with_accumulator(
-          accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) { sum_in_order<A>(view, target); });
+    if (summation.accumulator != Accumulator::wide) {
+      return with_accumulator(summation.accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+        sums_in_order<A>(view, summation, target);
+      });
     }
   }
   if (view.inner == 1) {
@@ -192,7 +191,7 @@ Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const
   Tensor result(accumulated, keepdim ? view.keepdim_shape : view.reduced_shape);
   visit_wide(accumulated, [&](auto wide) {
     using T = decltype(wide);
-    sum_into<T>(view, arithmetic.summation.accumulator, result.mutable_data<T>());
+    sum_into<T>(view, arithmetic.summation, result.mutable_data<T>());
   });
   return result.to(dtype);
 }

@@ -15,18 +15,24 @@ void HeldSums::add_result(const Tensor& result) { results_.push_back(result.raw(
 
 std::int64_t HeldSums::longest() const {
   std::int64_t longest = 1;
-  for (const std::int64_t terms : terms_) longest = std::max(longest, terms);
+  for (const Held& sum : held_) longest = std::max(longest, sum.terms);
   return longest;
 }
 
-void hold_sums(std::int64_t terms) {
-  if (current != nullptr && terms > 1) current->terms_.push_back(terms);
+std::int64_t HeldSums::chain() const {
+  std::int64_t chain = 1;
+  for (const Held& sum : held_) chain = std::max(chain, sum.chain);
+  return chain;
+}
+
+void hold_sums(std::int64_t terms, std::int64_t chain) {
+  if (current != nullptr && terms > 1) current->held_.push_back({terms, chain});
 }
 
 void release_sums(std::int64_t terms, const Tensor& sums) {
   if (current == nullptr || std::ranges::find(current->results_, sums.raw()) == current->results_.end()) return;
-  const auto found = std::ranges::find(current->terms_, terms);
-  if (found != current->terms_.end()) current->terms_.erase(found);
+  const auto found = std::ranges::find(current->held_, terms, &HeldSums::Held::terms);
+  if (found != current->held_.end()) current->held_.erase(found);
 }
 
 }  // namespace msrun

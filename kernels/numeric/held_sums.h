@@ -21,20 +21,26 @@ class HeldSums {
   // Told before gradients are computed: a tensor that the call returns.
   void add_result(const Tensor& result);
 
-  // Terms of the longest sum that is left, at least 1.
+  // Terms of the longest sum that is left, and the most additions that wait for one another (sums.h); at least 1.
   std::int64_t longest() const;
+  std::int64_t chain() const;
 
  private:
-  friend void hold_sums(std::int64_t terms);
+  friend void hold_sums(std::int64_t terms, std::int64_t chain);
   friend void release_sums(std::int64_t terms, const Tensor& sums);
 
+  struct Held {
+    std::int64_t terms;
+    std::int64_t chain;
+  };
+
   std::vector<const std::byte*> results_;
-  std::vector<std::int64_t> terms_;  // of the noted sums of more than one term, one for each note
+  std::vector<Held> held_;  // the noted sums of more than one term, one for each note
   Replaced<HeldSums*> innermost_;
 };
 
-// Notes sums of that many terms; note_sums() does so.
-void hold_sums(std::int64_t terms);
+// Notes sums of that many terms, of whose additions so many wait for one another; note_sums() does so.
+void hold_sums(std::int64_t terms, std::int64_t chain);
 
 // Called by a derivative that holds nothing of what its operator has added up and noted, `sums` of that many terms.
 // What is computed of these may have derivatives that do hold them, unless they are what the call returns.

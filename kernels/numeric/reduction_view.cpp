@@ -38,6 +38,7 @@ ReductionView reduction_view(const Tensor& tensor, const Dims& axes) {
     return count;
   };
   view.extent = product(middle);
+  view.of_rows = kept_inner.empty();
   if (scattered) {
     Dims order = kept_outer;
     for (const std::int64_t axis : kept_inner) order.push_back(axis);

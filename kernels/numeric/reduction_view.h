@@ -16,8 +16,9 @@ struct ReductionView {
   std::int64_t outer = 1;
   std::int64_t extent = 1;
   std::int64_t inner = 1;
-  Dims reduced_shape;  // without the reduced axes
-  Dims keepdim_shape;  // with size 1 for each reduced axis
+  bool of_rows = true;  // no axis that is kept follows a reduced one
+  Dims reduced_shape;   // without the reduced axes
+  Dims keepdim_shape;   // with size 1 for each reduced axis
 };
 
 // axes may be negative, must not repeat; empty means all axes. Throws SkipError otherwise.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/numeric/sums_in_order.h"
 #include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/convert.h"
 #include "kernels/tensor/tensor.h"
@@ -88,9 +89,7 @@ T row_sum(std::int64_t count, const Summation& summation, const F& f) {
   if constexpr (std::is_same_v<T, float>) {
     if (summation.accumulator != Accumulator::wide) {
       return with_accumulator(summation.accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
-        float total = 0;
-        for (std::int64_t i = 0; i < count; ++i) total = accumulate<A>(total, f(i));
-        return total;
+        return sum_in_order<A>(count, summation, f);
       });
     }
   }

@@ -17,18 +17,25 @@ enum class Accumulator : std::uint8_t {
   float16,            // to nearest
   bfloat16,           // to nearest
   truncated_float32,  // float32, toward zero
+  float32,            // float32 itself
 };
 
 // How the terms of a sum of products or of a reduction become its result.
 struct Summation {
   Accumulator accumulator = Accumulator::wide;
   bool drops_last = false;  // the last term is missing where there are two or more
+  // How sums over axes, and over the rows of norms and softmax, are added up term by term: in so many partial sums,
+  // each of which takes every so manyth term, and from which end. No more than most_lanes.
+  std::int64_t lanes = 1;
+  bool backwards = false;
+
+  static constexpr std::size_t most_lanes = 64;
 
   bool operator==(const Summation&) const = default;
   // The first terms of a sum, those that count.
   std::int64_t used(std::int64_t terms) const { return drops_last && terms > 1 ? terms - 1 : terms; }
   // For the parts of one sum but the last.
-  Summation whole() const { return {accumulator, false}; }
+  Summation whole() const { return {accumulator, false, lanes, backwards}; }
 };
 
 // What float32 operands are rounded to before they are multiplied.
@@ -106,6 +113,8 @@ double held(double total) {
     return static_cast<double>(as_bfloat16(static_cast<float>(total)));
   } else if constexpr (A == Accumulator::truncated_float32) {
     return static_cast<double>(truncated_to_float(total));
+  } else if constexpr (A == Accumulator::float32) {
+    return static_cast<double>(static_cast<float>(total));
   } else {
     return total;
   }
@@ -121,6 +130,8 @@ decltype(auto) with_accumulator(Accumulator accumulator, F&& f) {
       return f(std::integral_constant<Accumulator, Accumulator::bfloat16>{});
     case Accumulator::truncated_float32:
       return f(std::integral_constant<Accumulator, Accumulator::truncated_float32>{});
+    case Accumulator::float32:
+      return f(std::integral_constant<Accumulator, Accumulator::float32>{});
     case Accumulator::wide:
       break;
   }

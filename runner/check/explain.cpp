@@ -42,8 +42,9 @@ double typical_allowance(const Tensor& bench, DType dtype, const SumModel& model
   return median(allowed_shares(bench, dtype, model).all());
 }
 
-bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t longest) {
-  return surely_rounding(bench, device, longest) || (longest > 1 && surely_rounding_of_sums(bench, device, longest));
+bool passes_screens(const Tensor& bench, const Tensor& device, const SumStatistics& sums) {
+  return surely_rounding(bench, device, sums.chain) ||
+         (sums.longest > 1 && surely_rounding_of_sums(bench, device, sums.chain));
 }
 
 }  // namespace
@@ -89,7 +90,7 @@ Tensor Explainer::spread_of_terms(const Comparison& comparison, std::size_t row,
     if (!estimate) estimate.emplace(comparison.pairs[row].bench, variations_.change_of(tensor->dtype()));
     estimate->add(*tensor);
   }
-  return estimate->spread();
+  return variations_.counts_few_times() ? steadied(estimate->spread()) : estimate->spread();
 }
 
 bool Explainer::measure(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
@@ -207,7 +208,7 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
 bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
                          const Select& select) {
   const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
-  return sound && surely_rounding(*sound, comparison.pairs[row].device, sums.longest);
+  return sound && surely_rounding(*sound, comparison.pairs[row].device, sums.chain);
 }
 
 Steps Explainer::steps_of(const Comparison& comparison) const {
@@ -252,6 +253,7 @@ void Explainer::judge_large(const Comparison& comparison, std::size_t row, const
       [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select, true); });
   if (!part) {
     if (rounds_operands_of_large(comparison, row, select, judged)) return;
+    if (measure_few_times(comparison, row, select, judged)) return;
     if (comparison.rows[row].status == Status::pass) std::tie(judged.model, judged.fit) = grant_slack();
     return;
   }
@@ -309,7 +311,8 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
     if (judged.is_explained()) return judged;
   }
   judged.model.longest = sums.longest;
-  if (passes && passes_screens(bench, device, sums.longest)) return judged;
+  judged.model.chain = sums.chain;
+  if (passes && passes_screens(bench, device, sums)) return judged;
   // A row has a fit of its own from here on: one that is found nowhere to be explained must not pass for explained.
   if (sums.longest > 1 || passes) judged.fit = fit_rounding(bench, device, judged.model);
   // Without sums the typical result says nothing about what lies behind one element; of passes in wide dtypes the
@@ -324,6 +327,8 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
     judge_large(comparison, row, sums, select, judged);
     const bool by_slack = judged.model.slack > 1;
     if (judged.is_explained() && !by_slack) return judged;
+    if (!by_slack && !judged.part.defined()) few_times.model = judged.model;
+    if (adds_in_series(comparison, row, select, few_times)) return few_times;
     const bool is_open = !judge_few_times(comparison, row, select, few_times);
     // What is granted for want of anything measured is worth nothing beside noise.
     if (by_slack && few_times.model.noise.defined()) return few_times;
@@ -338,6 +343,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   if (judge_steps(comparison, row, select, judged) && (ends_at_steps || judged.is_explained())) return judged;
   if (measure(comparison, row, select, first_samples, judged)) return judged;
   if (rounds_operands(comparison, row, select, judged)) return judged;
+  if (adds_in_series(comparison, row, select, judged)) return judged;
   if (stores_intermediates(comparison, row, select, judged)) return judged;
   if (measure_noise(comparison, row, select, first_noise_samples, false, judged)) return judged;
   // Half types are computed in float32 as well, of which a place shows where terms cancel.
@@ -392,7 +398,10 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
     } else if (is_complex_row(comparison, i)) {
       Comparison parts = with_parts(comparison, i);
       SumStatistics of_parts = sums;
-      if (!op_.traits().copies_only) of_parts.longest = std::max(sums.longest, terms_of_complex_arithmetic);
+      if (!op_.traits().copies_only) {
+        of_parts.longest = std::max(sums.longest, terms_of_complex_arithmetic);
+        of_parts.chain = std::max(sums.chain, terms_of_complex_arithmetic);
+      }
       explain_row(parts, i, of_parts, parts_of_row(select, i), silent);
       row = std::move(parts.rows[i]);
     } else if (!silent && row.status == Status::pass && !is_complex(bench.dtype())) {
@@ -422,10 +431,14 @@ void Explainer::explain_row(Comparison& comparison, std::size_t place, const Sum
   if (in_half && !silent) row.trust.mistrust = Mistrust::half_steps;
   if (explained && !silent && judged.fit.overflowed > 0) row.trust.mistrust = Mistrust::overflow;
   const bool doubtful = row.trust.mistrust != Mistrust::none;
-  if (silent || (explained && row.status == Status::pass && !doubtful)) return;
+  if (silent || (explained && row.status == Status::pass && !doubtful && !judged.in_series)) return;
   if (doubtful) add_verdict(row, mistrust_sentence(row.trust.mistrust));
   if (in_half) {
     add_verdict(row, half_steps_text(judged.in_half, device.dtype(), judged.fit));
+    return;
+  }
+  if (explained && judged.in_series) {
+    add_verdict(row, series_text(*judged.in_series, device.dtype(), judged.model, judged.fit));
     return;
   }
   if (explained && row.status == Status::pass) return;

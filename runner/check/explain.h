@@ -55,6 +55,7 @@ class Explainer {
     bool stored = false;                               // because intermediate results are stored
     const char* in_half = "";                          // what is rounded to the half type on the way; empty: nothing
     OperandRounding operands = OperandRounding::none;  // to which rounding operands is what explains it
+    std::optional<Summation> in_series;                // in which order terms were added that explains it
     std::int64_t on_steps = 0;  // elements on the other side of a step than the benchmark (step_sides.h)
     std::int64_t count = 0;
     Tensor part;  // the benchmark of the part of the result that was judged; undefined: of all of it
@@ -74,6 +75,9 @@ class Explainer {
   // none, a pass by a multiple of the bound.
   void judge_large(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select,
                    Judged& judged);
+  // Judges sums by the terms behind each element, as few samples show them, if the call is not too large for these.
+  // False if nothing could be measured.
+  bool measure_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
   // Judges what that leaves open by the noise of few samples, if the call is not too large for these. True if that
   // explains the row.
   bool judge_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
@@ -135,6 +139,9 @@ class Explainer {
   // Whether the device says that it rounds nothing to the row's dtype on the way, or errs as none does that rounds.
   bool never_rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
                                const Judged& judged);
+  // Whether the terms of sums that devices add in blocks were added one after the other in float32, so that the device
+  // gives what that gives.
+  bool adds_in_series(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
   // Whether the row is formed by one kernel, which passes nothing on that it would round: that of a sum, or of what its
   // operator says so of.
   bool is_one_kernel(const Comparison& comparison, std::size_t row) const;

@@ -113,6 +113,7 @@ void Explainer::refuse_common_error(const Comparison& comparison, std::size_t ro
   // What is known of the elements of a part is of another shape.
   SumModel of_all;
   of_all.longest = judged.model.longest;
+  of_all.chain = judged.model.chain;
   judged.model = std::move(of_all);
   judged.part = {};
 }

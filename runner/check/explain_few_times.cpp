@@ -8,7 +8,7 @@
 namespace msrun {
 namespace {
 
-constexpr std::size_t noise_samples_of_large_calls = 2;
+constexpr std::size_t samples_of_large_calls = 2;
 // The noise of a few among many elements may be so much smaller, by chance, in all of these samples.
 constexpr double missed_at_most = 16;
 
@@ -30,13 +30,20 @@ bool Explainer::grant_half_steps(const Comparison& comparison, std::size_t row, 
   return true;
 }
 
+bool Explainer::measure_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+  const Variations::FewTimes few(variations_);
+  if (!few.allows() || judged.model.longest <= 1) return false;
+  measure(comparison, row, select, samples_of_large_calls, judged);
+  return judged.model.spread.defined();
+}
+
 bool Explainer::judge_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
   const Variations::FewTimes few(variations_);
   if (!few.allows()) return grant_half_steps(comparison, row, judged);
-  if (measure_noise(comparison, row, select, noise_samples_of_large_calls, true, judged)) return true;
+  if (measure_noise(comparison, row, select, samples_of_large_calls, true, judged)) return true;
   const auto by_steps = [&] {
     return !never_rounds_on_the_way(comparison, row, select, judged) &&
-           rounds_on_the_way(comparison, row, select, noise_samples_of_large_calls, judged);
+           rounds_on_the_way(comparison, row, select, samples_of_large_calls, judged);
   };
   if (by_steps()) return true;
   const bool may_be_missed =

@@ -43,6 +43,15 @@ std::string explained_text(DType dtype, const SumModel& model, const RoundingFit
          "; at most " + number(fit.max_share) + " of their error bound" + overflowed;
 }
 
+std::string series_text(const Summation& summation, DType dtype, const SumModel& model, const RoundingFit& fit) {
+  const std::string lanes =
+      summation.lanes == 1 ? "" : " in " + std::to_string(summation.lanes) + " partial sums side by side";
+  return std::string(explained_line) + "rounding: sums of up to " + std::to_string(model.longest) +
+         " terms in float32, added one after the other" + (summation.backwards ? " from the last on" : lanes) +
+         (dtype == DType::float32 ? "" : ", stored as " + std::string(name(dtype))) +
+         ": computed so, the call gives this result; at most " + number(fit.max_share) + " of the error bound left.";
+}
+
 std::string stored_text(DType dtype, const RoundingFit& fit) {
   return std::string(explained_line) + "rounding: intermediate results are stored as " + std::string(name(dtype)) +
          "; at most " + number(fit.max_share) + " of their error bound.";

@@ -13,6 +13,9 @@ namespace msrun {
 // dtype is that of the device's result; fit and model are those that explained it.
 std::string explained_text(DType dtype, const SumModel& model, const RoundingFit& fit);
 
+// Because the terms of long sums were added in that order.
+std::string series_text(const Summation& summation, DType dtype, const SumModel& model, const RoundingFit& fit);
+
 // Because intermediate results are stored in that dtype.
 std::string stored_text(DType dtype, const RoundingFit& fit);
 

@@ -270,6 +270,7 @@ class SampledCheck {
       // Twice as strict, because chance may have drawn fewer of those elements than there are.
       SumModel model;
       model.longest = sums.longest;
+      model.chain = sums.chain;
       model.nearest = true;
       if (input_.op.traits().rounds_once &&
           2 * fit_rounding(bench, device, model).misrounded > tolerated_misrounded(device.numel())) {

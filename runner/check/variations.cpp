@@ -25,7 +25,6 @@ constexpr double most_additions = 3e8;
 constexpr double most_elements = 4e6;
 // The same for a call of which only a few results are kept.
 constexpr double most_additions_of_few = 3e9;
-constexpr double most_elements_of_few = 1.6e7;
 constexpr double cheap_additions = 1e4;
 constexpr double cheap_elements = 1e3;
 
@@ -230,7 +229,7 @@ bool Variations::is_small() const { return additions() <= most_additions && has_
 bool Variations::has_room_for_samples() const { return elements() <= most_elements; }
 
 const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t samples) {
-  if (!is_small() || unchangeable_) return changed_;
+  if ((!is_small() && !few_times_) || unchangeable_) return changed_;
   const Kinks kinks(call_);
   try {
     while (changed_.size() < samples) {
@@ -270,7 +269,7 @@ const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t sample
 const Variations::SquaredTerms* Variations::squared_terms() {
   if (squared_terms_) return &*squared_terms_;
   const OperatorTraits& traits = op_.traits();
-  if (!traits.rounds_once || traits.divides_sums || !is_small() || unchangeable_) return nullptr;
+  if (!traits.rounds_once || traits.divides_sums || (!is_small() && !few_times_) || unchangeable_) return nullptr;
   EvaluationOptions options = benchmark_options_;
   bool has_flags = false;
   // Squares of float32 numbers need the range of float64.
@@ -317,9 +316,8 @@ std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const T
   return sides;
 }
 
-Variations::FewTimes::FewTimes(Variations& variations) : variations_(variations) {
-  variations_.few_times_ =
-      variations_.additions() <= most_additions_of_few && variations_.elements() <= most_elements_of_few;
+Variations::FewTimes::FewTimes(Variations& variations, double most_elements) : variations_(variations) {
+  variations_.few_times_ = variations_.additions() <= most_additions_of_few && variations_.elements() <= most_elements;
 }
 
 const Evaluation* Variations::with(const Arithmetic& arithmetic) {

@@ -35,7 +35,7 @@ class Variations {
   // few times, counts as small for with() and nearby(). allows() is false where it is too large for that as well.
   class FewTimes {
    public:
-    explicit FewTimes(Variations& variations);
+    explicit FewTimes(Variations& variations, double most_elements = 1.6e7);
     ~FewTimes() { variations_.few_times_ = false; }
     FewTimes(const FewTimes&) = delete;
     FewTimes& operator=(const FewTimes&) = delete;

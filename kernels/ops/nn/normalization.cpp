@@ -58,12 +58,12 @@ Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::
   NormOperands operands{prepare_rows(x.tensor()), prepare(weight ? weight->tensor() : Tensor{}),
                         prepare(bias ? bias->tensor() : Tensor{}), prepare(mean), prepare(rstd)};
   const Tensor y = normalise_rows(operands, layout).to(x.dtype());
-  note_sums(terms_of_rows(layout), layout.rows);
+  note_sums(terms_of_rows(layout), layout.rows, SumForm::rows);
   operands.bias = {};
   const auto vjp = [=, dtype = x.dtype(), weight_shape = weight ? weight->shape() : Dims{},
                     bias_shape = bias ? bias->shape() : Dims{}](const Tensor& gradient) {
     const bool parameters = (weight && weight->requires_grad()) || (bias && bias->requires_grad());
-    note_sums(terms_of_rows(layout), layout.rows);
+    note_sums(terms_of_rows(layout), layout.rows, SumForm::rows);
     if (parameters) note_sums(terms_of_parameters(layout), layout.parameters());
     const NormGradients all = normalise_rows_backward(operands, prepare_rows(gradient), layout, parameters);
     std::vector<Tensor> result{all.x.to(dtype), {}, {}};

@@ -148,7 +148,7 @@ Var normalised_exponential(const Var& x, std::int64_t dim, Form form) {
   const std::int64_t axis = normalize_axis(dim, x.rank());
   const Summation summation = x.arithmetic().summation;
   const std::int64_t classes = x.rank() == 0 ? 1 : x.size(axis);
-  note_sums(classes, classes == 0 ? 0 : x.numel() / classes);
+  note_sums(classes, classes == 0 ? 0 : x.numel() / classes, SumForm::rows);
   const Tensor y = forward(x.tensor(), axis, form, summation);
   return x.tape().record(
       y, {{x, [y, axis, form, summation](const Tensor& g) { return backward(y, g, axis, form, summation); }}});

@@ -106,7 +106,7 @@ void running_sums(const T* from, T* to, const ReductionView& view, bool backward
 Tensor running_float_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithmetic, bool backwards) {
   const DType wide = wide_dtype(x.dtype());
   const ReductionView view = reduction_view(x.to(wide), {axis});
-  note_sums(view.extent, view.outer * view.inner);
+  note_sums(view.extent, view.outer * view.inner, SumForm::rows);
   Tensor result(wide, x.shape());
   return visit_floats(wide, [&](auto zero) {
     using T = decltype(zero);
