@@ -145,6 +145,8 @@ class Explainer {
   // Whether the row is formed by one kernel, which passes nothing on that it would round: that of a sum, or of what its
   // operator says so of.
   bool is_one_kernel(const Comparison& comparison, std::size_t row) const;
+  // Whether a gradient of so many elements has fewer than one of the results.
+  bool sums_over(std::int64_t elements) const;
   // Whether arithmetic that rounds sums, or the result of every step, to the half type of the result errs as much as
   // the device does, which says that it computes so: as the kernels of processors, and operators that are composed of
   // others.

@@ -84,6 +84,13 @@ bool Explainer::is_one_kernel(const Comparison& comparison, std::size_t row) con
   return !casts;
 }
 
+bool Explainer::sums_over(std::int64_t elements) const {
+  return std::ranges::any_of(call_.gradients, [elements](const Value& gradient) {
+    const auto* tensor = gradient.get<Tensor>();
+    return tensor != nullptr && tensor->numel() > elements;
+  });
+}
+
 bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
                                   std::size_t samples, Judged& judged) {
   const Tensor& bench = comparison.pairs[row].bench;
@@ -149,7 +156,9 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const std::optional<Tensor> one_by_one =
       known ? computed_with(narrow.arithmetic, comparison, row, select) : std::nullopt;
   const Tensor exact = one_by_one ? nearest_between(bench, *one_by_one, device) : bench;
-  const Tensor most = most_of_narrow_sums(exact, model, known || model.adds_terms, dtype);
+  // A gradient of fewer elements than a result has is a sum of what these give, as that of a bias.
+  const bool sums_alone = known || model.adds_terms || (comparison.of_gradients && sums_over(bench.numel()));
+  const Tensor most = most_of_narrow_sums(exact, model, sums_alone, dtype);
   Rounding of_additions{.how = narrow, .most = most};
   if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
   of_sums = smaller_noise(of_sums, most);

@@ -125,6 +125,22 @@ ApiCall along_last(const char* name, const Dims& shape, const Dims& output, std:
   return call;
 }
 
+// Gradients of weight and bias of a norm are sums over its rows, which a processor may add up in bfloat16.
+TEST(HalfSums, OfProcessorsMayBeGradientsOfParameters) {
+  constexpr std::int64_t columns = 96;
+  ApiCall call =
+      call_of("Functional.layer_norm.0", {{512, columns}, {columns}, {columns}}, {512, columns}, DType::bfloat16);
+  call.args.insert(call.args.begin() + 1, Value(List{Value(columns)}));
+  EvaluationOptions in_bfloat16;
+  in_bfloat16.arithmetic.summation.accumulator = Accumulator::bfloat16;
+  const ApiResult sound = check_on(processor, call, in_bfloat16, {});
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  const ApiResult faulty = check_on(processor, call, in_bfloat16, [](const MaterialisedCall&, DeviceResult& result) {
+    for (Value& gradient : result.gradients) scale(gradient, 1.5);
+  });
+  EXPECT_TRUE(is_suspicious(faulty)) << described(faulty);
+}
+
 // Sums of half types, added term by term, stand still where they are some hundred times as large as a term: what they
 // lack then would explain any result. Where no device is known to add up so, a part of it is taken for rounding.
 TEST(HalfSums, OfProcessorsExplainNoResultThatIsLost) {
