@@ -286,12 +286,13 @@ Var mean_beside_variance(const MomentArguments& m) {
                               {{result, [](const Tensor& g) { return g; }}});
 }
 
-// The quotient of a product as float32 stores it, up to a place off, and the product itself: what frameworks that
-// divide the stored product by each factor make of all gradients. 1 where it has all its digits.
-double stored_share(double product, std::uint32_t seed) {
-  const auto stored = static_cast<float>(product);
-  if (product == 0 || std::abs(stored) >= std::numeric_limits<float>::min()) return 1;
-  return static_cast<double>(off_by_a_place(stored, seed)) / product;
+// The quotient of a product as float32 forms it, up to a place off, and the product itself: what frameworks that
+// divide the stored product by each factor make of all gradients. in_float32 is what float32 makes of it factor by
+// factor, which says nothing where that leaves the range on the way.
+double stored_share(double product, float in_float32, std::uint32_t seed) {
+  const bool is_formed = std::abs(static_cast<double>(in_float32) - product) <= std::abs(product) / 16;
+  const float stored = is_formed ? in_float32 : static_cast<float>(product);
+  return product == 0 ? 1 : static_cast<double>(off_by_a_place(stored, seed)) / product;
 }
 
 // The product of the others, also where an element is zero; without zeros it is the product over the element itself,
@@ -332,13 +333,17 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
           after *= factor;
         }
         double product = 1;
-        for (std::int64_t r = 0; r < view.extent; ++r) product *= std::real(from[start + r * view.inner]);
+        float in_float32 = 1;
+        for (std::int64_t r = 0; r < view.extent; ++r) {
+          product *= std::real(from[start + r * view.inner]);
+          in_float32 *= static_cast<float>(std::real(from[start + r * view.inner]));
+        }
         if (!is_complex(x.dtype()) && !has_zero && !stored.holds(product)) {
           const T share = std::numeric_limits<double>::infinity();
           for (std::int64_t r = 0; r < view.extent; ++r) target[start + r * view.inner] *= share;
         }
         if (seed == 0) continue;
-        const T share{static_cast<decltype(std::real(T{}))>(stored_share(product, seed))};
+        const T share{static_cast<decltype(std::real(T{}))>(stored_share(product, in_float32, seed))};
         for (std::int64_t r = 0; r < view.extent; ++r) target[start + r * view.inner] *= share;
       }
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/evaluate/evaluate.h"
+#include "kernels/evaluate/materialise.h"
 #include "tests/runner/check/support.h"
 
 namespace msrun::testing {
@@ -83,6 +84,31 @@ TEST(CancellingTerms, GradientsOfASubnormalProductMayBeThoseOfTheStoredOne) {
   EXPECT_FALSE(accuses(1));
   EXPECT_FALSE(accuses(1 + 0x1p-21));
   EXPECT_TRUE(accuses(1.5));
+}
+
+// Where all factors are next to 1, what is below half a place of the product is lost from nearly every multiplication.
+// Frameworks divide that product by each factor.
+TEST(CancellingTerms, GradientsOfAProductMayBeThoseOfItsFloat32) {
+  ApiCall call = call_of("Torch.prod.0", {{100'000}}, {}, DType::float32, 0.9999, 1.0001);
+  const MaterialisedCall inputs = materialise(call, {});
+  const Tensor x = inputs.args.front().get<Tensor>()->contiguous();
+  std::array<float, 8> products;
+  products.fill(1);
+  for (std::int64_t i = 0; i < x.numel(); ++i)
+    products[static_cast<std::size_t>(i) % products.size()] *= x.data<float>()[i];
+  float product = inputs.gradients.front().get<Tensor>()->to(DType::float32).data<float>()[0];
+  for (const float part : products) product *= part;
+  const auto accuses = [&](float factor) {
+    const auto divided = [&](DeviceResult& device, int) {
+      Tensor gradient = device.gradients.front().get<Tensor>()->clone();
+      for (std::int64_t i = 0; i < x.numel(); ++i)
+        gradient.mutable_data<float>()[i] = factor * product / x.data<float>()[i];
+      device.gradients.front() = gradient;
+    };
+    return check(call, divided).backward_rows.at(0).beyond_rounding;
+  };
+  EXPECT_FALSE(accuses(1));
+  EXPECT_TRUE(accuses(1.05F));
 }
 
 // One head of attention, its gradients by the textbook: of the scores p (dp - sum of p dp), where dp is off by a share
