@@ -27,10 +27,25 @@ bool is_nearer(const std::vector<DetailsRow>& rows, const std::vector<DetailsRow
   return any;
 }
 
+// The largest share of elements that a suspicious row of one direction has wrong; 0 if there is no such row.
+double wrong_share(const std::vector<DetailsRow>& rows) {
+  double largest = 0;
+  for (const DetailsRow& row : rows) {
+    if (!is_suspicious(row)) continue;
+    const bool is_known = row.difference && row.difference->map.elements > 0;
+    const double share =
+        is_known ? static_cast<double>(row.difference->map.wrong) / static_cast<double>(row.difference->map.elements)
+                 : 1;
+    largest = std::max(largest, share);
+  }
+  return largest;
+}
+
 template <class DirectionStatus>
 void choose(std::vector<DetailsRow>& rounded, std::vector<DetailsRow>& unrounded, DirectionStatus rounded_status,
             DirectionStatus& unrounded_status) {
   const bool agrees_better = is_clean(unrounded) && !is_plain(rounded) && is_nearer(unrounded, rounded);
+  if (!is_clean(unrounded) && wrong_share(unrounded) < wrong_share(rounded)) return;
   if (!agrees_better && (is_clean(rounded) || !is_clean(unrounded))) {
     unrounded = std::move(rounded);
     unrounded_status = rounded_status;

@@ -9,8 +9,8 @@ namespace msrun {
 bool needs_no_explanation(const ApiResult& result);
 
 // Of two checks of a recorded result, with inputs that are rounded to HF32 and with inputs that are not, each direction
-// stays in `unrounded` that is clean there alone, or nearer to the benchmark where the other needs an explanation; any
-// other is put there from `rounded`.
+// stays in `unrounded` that is clean there alone, or nearer to the benchmark where the other needs an explanation, or
+// of which fewer elements are wrong where neither is clean; any other is put there from `rounded`.
 void keep_what_agrees(ApiResult& rounded, ApiResult& unrounded);
 
 }  // namespace msrun
