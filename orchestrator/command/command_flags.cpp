@@ -41,6 +41,10 @@ constexpr auto running = std::to_array<Option>({
      "auto, sim, recorded, torch or mindspore (:cpu, :cuda, :npu), plugin:FILE; auto (default): an NPU, else a GPU, "
      "else recorded for a dump with tensors, else sim",
      Takes::one_value},
+    {"--recorded-on DEVICE",
+     "what made the results of --backend recorded: npu, cuda or cpu (default: what the recording says, else one of the "
+     "first two); only a CPU adds in half types",
+     Takes::one_value},
     {"--python FILE", "Python of torch and mindspore (default: MSRUN_PYTHON, else python3)", Takes::one_value},
     {"--torch-lanes N", "calls that a worker (torch, mindspore) runs at a time, 1..64 (default 2)", Takes::one_value},
     {"--torch-workers N", "workers (torch, mindspore) for each device, 1..8 (default 1)", Takes::one_value},

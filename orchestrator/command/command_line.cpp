@@ -191,7 +191,7 @@ void refuse_other_than_overflow_check(const Arguments& arguments) {
         "num_splits", "standard",   "limits",       "benchmark",     "titles",      "summary",
         "no_summary", "report",     "no_report",    "repeat",        "same_on_all", "across_ranks",
         "shard",      "steal",      "leases",       "lease_timeout", "last_failed", "max_failures",
-        "dry_run",    "junit",      "junit_status", "durations"}) {
+        "dry_run",    "junit",      "junit_status", "durations",     "recorded_on"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
 }
@@ -280,6 +280,8 @@ void set_running(const Arguments& arguments, Options& options) {
   }
   fit_threads(options);
   parse_backend(arguments, options);
+  options.recorded_on =
+      arguments.choice<std::string>("recorded_on", "", {{"npu", "npu"}, {"cuda", "cuda"}, {"cpu", "cpu"}});
   options.sim_faults = arguments.texts("sim_fault");
   for (const std::string& fault : options.sim_faults) options.apart.push_back(parse_sim_fault(fault).pattern);
   if (!options.sim_faults.empty() && options.backend == "auto") options.backend = "sim";

@@ -104,6 +104,7 @@ struct Options {
   std::string python;             // interpreter of the torch and mindspore backends; empty: MSRUN_PYTHON, else python3
   std::size_t torch_lanes = 2;    // calls that a worker of torch or mindspore runs at a time
   std::size_t torch_workers = 1;  // its workers per device
+  std::string recorded_on;        // npu, cuda, cpu; empty: what the recording says, else an accelerator
   std::vector<std::string> sim_faults;  // as written; the sim backend parses them
   // Patterns of these faults; where a run is continued, of those that it was begun with.
   std::vector<std::string> apart;

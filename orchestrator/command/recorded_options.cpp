@@ -42,8 +42,8 @@ const std::array<Replacement, 8> replacements{
     Replacement{"--no-report", {"--report"}},
 };
 // What was said of one backend is not said of another.
-const Flags of_backend{"--backend", "--sim-fault",   "--require-device", "-j",
-                       "--python",  "--torch-lanes", "--torch-workers"};
+const Flags of_backend{"--backend", "--recorded-on", "--sim-fault",   "--require-device",
+                       "-j",        "--python",      "--torch-lanes", "--torch-workers"};
 
 bool has(const Flags& flags, std::string_view flag) { return std::ranges::find(flags, flag) != flags.end(); }
 

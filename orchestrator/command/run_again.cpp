@@ -67,6 +67,7 @@ void add_words_of_results(const Options& options, Words& words) {
   if (options.backend != defaults.backend) {
     words.add("--backend", options.backend + (options.backend_kind.empty() ? "" : ":" + options.backend_kind));
   }
+  words.add_if_given("--recorded-on", options.recorded_on);
   words.add_if_given("--python", options.python);
   if (options.torch_lanes != defaults.torch_lanes) words.add("--torch-lanes", std::to_string(options.torch_lanes));
   if (options.torch_workers != defaults.torch_workers)

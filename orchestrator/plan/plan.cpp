@@ -100,6 +100,7 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
   Plan plan = of(*read.builder, read.real_data, path);
   plan.contents_ = read.contents();
   plan.tensor_folder_ = std::move(read.tensor_folder);
+  plan.origin_ = std::move(read.header.origin);
   plan.warnings_ = std::move(read.warnings);
   return plan;
 }

@@ -92,6 +92,8 @@ class Plan {
   bool real_data() const { return real_data_; }
   // Where these files are; of several ranks each says it.
   const TensorFolder& tensor_folder() const { return tensor_folder_; }
+  // What it was recorded on; nothing is known of ranks that say different things.
+  const RecordingOrigin& origin() const { return origin_; }
   // Hash of all planned calls in order: the same dump and filter give the same value wherever the file lies.
   std::uint64_t fingerprint() const { return fingerprint_; }
   const RecordingContents& contents() const { return contents_; }
@@ -118,6 +120,7 @@ class Plan {
   bool real_data_ = false;
   std::vector<PlannedRank> ranks_;
   TensorFolder tensor_folder_;
+  RecordingOrigin origin_;
   std::uint64_t fingerprint_ = 0;
   RecordingContents contents_;
   std::vector<RepeatedCall> repeated_;

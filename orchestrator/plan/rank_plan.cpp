@@ -148,6 +148,11 @@ Plan Plan::read_ranks(const std::string& folder, const std::vector<RankFile>& fi
     if (contents.entries > 0 || plan.dialect_ == nullptr) {
       if (first != nullptr) require_one_framework(*first, *plan.dialect_, *file, read.builder->dialect());
       plan.dialect_ = &read.builder->dialect();
+      if (first == nullptr) {
+        plan.origin_ = read.header.origin;
+      } else if (plan.origin_ != read.header.origin) {
+        plan.origin_ = {};
+      }
       if (contents.entries > 0) first = file;
     }
     filter.absorb(read.builder->filter());

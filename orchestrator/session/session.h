@@ -33,6 +33,7 @@ class Session {
   void suit_recording();
   void complete_backend();
   void prefer_recorded(PlanOptions& plan_options);
+  void heed_origin();
   void require_device_that_computes() const;
   SessionEnd supervise(ResultStore& results);
   SessionEnd run_supervisor(ResultStore& results);

@@ -135,6 +135,7 @@ void Session::make_plan() {
   suit_recording();
   complete_backend();
   prefer_recorded(plan_options);
+  heed_origin();
   state_.plan_seconds = steady_seconds() - start;
   if (plan_options.filter_duplicates) log_repeated(state_.plan);
   if (!state_.plan.ranks().empty()) log_ranks(state_.plan);
@@ -248,6 +249,20 @@ void Session::prefer_recorded(PlanOptions& plan_options) {
   plan_options.keep_results = true;
   state_.plan = std::move(plan);
   state_.backend = std::move(backend);
+}
+
+// What is said on the command line is more than what the recording says.
+void Session::heed_origin() {
+  const std::string& said = state_.options.recorded_on;
+  if (state_.backend.row->heed_origin == nullptr) {
+    if (!said.empty()) {
+      spdlog::warn("--recorded-on does nothing: the backend {} computes the results itself.", state_.backend.name);
+    }
+    return;
+  }
+  RecordingOrigin origin = state_.plan.origin();
+  if (!said.empty() && said != origin.device) origin = {said, {}};
+  state_.backend.row->heed_origin(origin, state_.backend);
 }
 
 // A recording holds one result of each call.

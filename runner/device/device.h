@@ -89,12 +89,24 @@ struct OperandSettings {
   }
 };
 
+// The half types in which a product may be summed in a few parts, each of which is stored before they are added.
+struct StoredParts {
+  bool float16 = false;
+  bool bfloat16 = false;
+  bool operator==(const StoredParts&) const = default;
+
+  bool of(DType dtype) const { return (dtype == DType::float16 && float16) || (dtype == DType::bfloat16 && bfloat16); }
+};
+
 // What a sound device may do beside computing in float32 and rounding once.
 struct DeviceArithmetic {
   HalfRounding half_rounding = HalfRounding::nothing;
   OperandSettings operands = {};
+  StoredParts stored_parts = {};
   // Whether these are the device's settings; else they are what frameworks have by default.
   bool settings_are_known = true;
+  // Whether it is known on which device the call ran; else this is what an accelerator may do.
+  bool device_is_known = true;
 };
 
 class Device {

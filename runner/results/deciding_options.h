@@ -8,8 +8,8 @@
 namespace msrun {
 
 inline constexpr auto deciding_options = std::to_array<std::string_view>(
-    {"--backend", "--python", "--torch-lanes", "--torch-workers", "--sim-fault", "-j", "--seed", "--seed-mode",
-     "--limits", "--standard", "--max-abs-err", "--benchmark", "--compat", "--layout", "-config", "--task-timeout",
-     "--allow-outside-data", "--memory"});
+    {"--backend", "--recorded-on", "--python", "--torch-lanes", "--torch-workers", "--sim-fault", "-j", "--seed",
+     "--seed-mode", "--limits", "--standard", "--max-abs-err", "--benchmark", "--compat", "--layout", "-config",
+     "--task-timeout", "--allow-outside-data", "--memory"});
 
 }  // namespace msrun

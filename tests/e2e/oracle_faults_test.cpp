@@ -109,9 +109,9 @@ using Names = std::map<std::string, bool>;
 
 // Whether each call of a recording is suspicious; calls whose direction was not checked are left out.
 Names suspicious_calls(const fs::path& folder, const fs::path& out, const char* direction) {
-  const Finished run = msrun(
-      {"-api_info", folder / "dump.json", "--backend", "recorded", "-n", "2", "-o", out, "--message-format", "json"},
-      out.parent_path());
+  const Finished run = msrun({"-api_info", folder / "dump.json", "--backend", "recorded", "--recorded-on", "cpu", "-n",
+                              "2", "-o", out, "--message-format", "json"},
+                             out.parent_path());
   EXPECT_EQ(run.exit_code, 0) << run.err;
   Names names;
   std::istringstream events(run.out);

@@ -59,8 +59,8 @@ TEST(Oracle, NoResultOfTorchIsAccused) {
   std::size_t calls = 0;
   std::size_t checked = 0;
   for (const auto& entry : fs::directory_iterator(oracle_root())) {
-    const Finished run = msrun({"-api_info", entry.path() / "dump.json", "--backend", "recorded", "-n", "2", "-o",
-                                out / entry.path().filename(), "--message-format", "json"},
+    const Finished run = msrun({"-api_info", entry.path() / "dump.json", "--backend", "recorded", "--recorded-on",
+                                "cpu", "-n", "2", "-o", out / entry.path().filename(), "--message-format", "json"},
                                out.path());
     ASSERT_EQ(run.exit_code, 0) << run.err;
     std::istringstream events(run.out);

@@ -285,7 +285,7 @@ TEST_F(DeviceUnderTest, ThatIsSimulatedIsNamedEverywhere) {
 }
 
 TEST_F(DeviceUnderTest, IsTheRecordingWhereThatHoldsTensors) {
-  const Finished run = check({"--fail-on", "suspicious"}, "zoo_tensor");
+  const Finished run = check({"--fail-on", "suspicious", "--recorded-on", "cpu"}, "zoo_tensor");
   EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_THAT(run.out, HasSubstr("Device under test: recorded"));
   // What its CPU rounded on the way is listed, but not accused.

@@ -67,9 +67,9 @@ class Recording {
   // Runs the recording as it is.
   Verdicts verdicts() {
     const fs::path out = copy_ / "out";
-    const Finished run = msrun(
-        {"-api_info", copy_ / "dump.json", "--backend", "recorded", "-n", "2", "-o", out, "--message-format", "json"},
-        copy_);
+    const Finished run = msrun({"-api_info", copy_ / "dump.json", "--backend", "recorded", "--recorded-on", "cpu", "-n",
+                                "2", "-o", out, "--message-format", "json"},
+                               copy_);
     EXPECT_EQ(run.exit_code, 0) << run.err;
     fs::remove_all(out);
     Verdicts result;

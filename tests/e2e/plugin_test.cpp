@@ -380,6 +380,17 @@ TEST_F(Plugin, RequireDeviceAsksThePlugin) {
   EXPECT_THAT(finished.out, HasSubstr("Device under test: plugin:example."));
 }
 
+TEST_F(Plugin, SaysWhatItRounds) {
+  ASSERT_EQ(run_faulty("rounds_steps").exit_code, 0);
+  const fs::path csv = only_file(scratch_ / "out", "accuracy_checking_result_");
+  const Finished refused = run_faulty("", {"-csv_path", csv});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr(R"(plugin.half_rounding (["2"] then, null now))"));
+  const Finished unknown = run_faulty("rounds_otherwise");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("describes an arithmetic that there is not"));
+}
+
 TEST_F(Plugin, IsListed) {
   const std::string backend = std::string("plugin:") + PLUGIN_EXAMPLE;
   const Finished text = msrun({"--list-devices", "--backend", backend}, scratch_.path());

@@ -37,7 +37,8 @@ std::map<std::string, Verdict> verdicts(const fs::path& csv, std::size_t name, s
 }
 
 std::map<std::string, Verdict> check(const fs::path& dump_json, const fs::path& folder, const fs::path& scratch) {
-  const Finished run = msrun({"-api_info", dump_json, "-o", folder, "--backend", "recorded", "-n", "2"}, scratch);
+  const Finished run = msrun(
+      {"-api_info", dump_json, "-o", folder, "--backend", "recorded", "--recorded-on", "cpu", "-n", "2"}, scratch);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return verdicts(only_file(folder, "accuracy_checking_result_"), 0, 1, 2);
 }
@@ -223,7 +224,7 @@ class ChangedGradients {
   Finished run() const {
     fs::remove_all(scratch_ / "out");
     return msrun({"-api_info", scratch_ / "dump" / "dump.json", "-o", scratch_ / "out", "--backend", "recorded",
-                  "--only", call_, "--fail-on", "skip", "--summary"},
+                  "--recorded-on", "cpu", "--only", call_, "--fail-on", "skip", "--summary"},
                  scratch_.path());
   }
   // The fields of the call's result.
@@ -285,8 +286,8 @@ TEST(Recorded, RoundingOnTheWayIsAClassOfItsOwn) {
   const TemporaryDirectory out;
   for (const auto& [name, expected] :
        {std::pair{"llama_bf16_tensor", "Functional.silu.0"}, std::pair{"zoo_tensor", "Torch.matmul.1"}}) {
-    const Finished run = msrun({"-api_info", dump(name), "-o", out / name, "--backend", "recorded", "-n", "2",
-                                "--message-format", "json", "--fail-on", "suspicious"},
+    const Finished run = msrun({"-api_info", dump(name), "-o", out / name, "--backend", "recorded", "--recorded-on",
+                                "cpu", "-n", "2", "--message-format", "json", "--fail-on", "suspicious"},
                                out.path());
     EXPECT_EQ(run.exit_code, 0) << run.err;
     std::istringstream events(run.out);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/api/value.h"
+#include "kernels/io/dump/recording_origin.h"
 
 namespace msrun {
 
@@ -21,8 +22,9 @@ struct DumpHeader {
   std::string dump_data_dir;    // as recorded; empty unless it is a string
   bool real_data = false;       // dump_data_dir is neither null nor empty: tensors are in files
   bool empty_data_dir = false;  // it is there and empty: tensors are in no files
-  std::size_t entries = 0;      // those left out included
-  std::size_t left_out = 0;     // entries that the dialect leaves out
+  RecordingOrigin origin;
+  std::size_t entries = 0;   // those left out included
+  std::size_t left_out = 0;  // entries that the dialect leaves out
   // How many entries are left out, by the first segments of their names; a few dozen of them at most.
   std::map<std::string, std::size_t, std::less<>> left_out_by_type;
   // Tensors were read, and of none there is more than a checksum: neither extrema nor a file.

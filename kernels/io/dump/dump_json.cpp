@@ -356,13 +356,15 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
     }
     names_calls = names_calls || key.find_first_of("*.") != std::string::npos;
     const bool text_field = key == "framework" || key == "task" || key == "level";
-    if (!text_field && key != "dump_data_dir") {
+    if (!text_field && key != "dump_data_dir" && key != "msrun") {
       reader_.skip_value();
       continue;
     }
     tree.read(reader_);
     const JsonNode value = tree.root();
-    if (key == "dump_data_dir") {
+    if (key == "msrun") {
+      header.origin = read_origin(value);
+    } else if (key == "dump_data_dir") {
       header.real_data = is_truthy(value);
       header.dump_data_dir = value.is_string() ? std::string(value.text()) : std::string();
       header.empty_data_dir = value.is_string() && header.dump_data_dir.empty();

@@ -77,9 +77,16 @@ void prepare_plugin(const BackendRequest& request, ChosenBackend& chosen) {
   chosen.settings.push_back({"plugin", {description.name, description.version}, true});
   chosen.settings.push_back({"plugin.jit_compile", {request.jit_compile ? "true" : "false"}, true});
   for (const auto& [name, value] : description.settings) chosen.settings.push_back({"plugin." + name, {value}, true});
-  chosen.make_device = [file = request.kind, name = chosen.name, jit = request.jit_compile](const DeviceSeat& seat) {
-    return make_plugin_device(file, name, jit, seat);
+  chosen.make_device = [file = request.kind, name = chosen.name, jit = request.jit_compile,
+                        arithmetic = description.arithmetic](const DeviceSeat& seat) {
+    return make_plugin_device(file, name, jit, arithmetic, seat);
   };
+}
+
+void heed_origin(const RecordingOrigin& origin, ChosenBackend& chosen) {
+  chosen.make_device = [origin](const DeviceSeat&) { return make_recorded_device(origin); };
+  chosen.settings.push_back({"recorded_on", {origin.device.empty() ? "an accelerator" : origin.device}, true});
+  for (const auto& [name, value] : origin.settings) chosen.settings.push_back({"recorded." + name, {value}, true});
 }
 
 constexpr std::array table{
@@ -120,8 +127,9 @@ constexpr std::array table{
         .needs_results = true,
         .prepare =
             [](const BackendRequest&, ChosenBackend& chosen) {
-              chosen.make_device = [](const DeviceSeat&) { return make_recorded_device(); };
+              chosen.make_device = [](const DeviceSeat&) { return make_recorded_device({}); };
             },
+        .heed_origin = heed_origin,
         .suits_auto = [](const BackendRequest& request) { return request.holds_results; },
     },
     Backend{

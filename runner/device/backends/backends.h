@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/io/dump/recording_origin.h"
 #include "runner/device/device.h"
 
 namespace msrun {
@@ -64,6 +65,8 @@ struct Backend {
   // Reads what concerns it in the request, whose name is that of this row or "auto", and says how the device is made.
   // Throws UserError for what it does not understand.
   void (*prepare)(const BackendRequest& request, ChosenBackend& chosen) = nullptr;
+  // Takes in on which device the results were recorded; null: it makes its own results.
+  void (*heed_origin)(const RecordingOrigin& origin, ChosenBackend& chosen) = nullptr;
   // Whether "auto" takes this backend on this host, for this recording; null: never, it has to be asked for.
   bool (*suits_auto)(const BackendRequest& request) = nullptr;
 };

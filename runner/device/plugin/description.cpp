@@ -85,6 +85,25 @@ std::string problem_of_ids(const msrun_description& description) {
   return "";
 }
 
+// The numbers that a plugin says of its arithmetic, in the order of the header.
+constexpr std::size_t arithmetic_numbers = 6;
+
+std::array<std::int32_t, arithmetic_numbers> arithmetic_of(const msrun_description& description) {
+  return {description.half_rounding,       description.product_operands,     description.convolution_operands,
+          description.recurrence_operands, description.stores_float16_parts, description.stores_bfloat16_parts};
+}
+
+// What is wrong with them; empty if nothing is.
+std::string problem_of_arithmetic(const msrun_description& description) {
+  constexpr std::array<std::int32_t, arithmetic_numbers> most{
+      MSRUN_ROUNDS_EVERY_STEP, MSRUN_OPERANDS_HF32, MSRUN_OPERANDS_HF32, MSRUN_OPERANDS_HF32, 1, 1};
+  const auto numbers = arithmetic_of(description);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < 0 || numbers[i] > most[i]) return " describes an arithmetic that there is not";
+  }
+  return "";
+}
+
 std::string refused(const std::string& reason) {
   Texts texts;
   texts.add("refusal");
@@ -110,7 +129,9 @@ std::string answer_of(const std::string& path) try {
       (description.setting_count > 0 && description.settings == nullptr)) {
     return refused(plugin + " describes devices or settings that are not there");
   }
-  if (const std::string problem = problem_of_ids(description); !problem.empty()) return refused(plugin + problem);
+  for (const std::string& problem : {problem_of_ids(description), problem_of_arithmetic(description)}) {
+    if (!problem.empty()) return refused(plugin + problem);
+  }
   Texts texts;
   texts.add("description");
   texts.add(text_or_nothing(description.name));
@@ -128,6 +149,7 @@ std::string answer_of(const std::string& path) try {
     texts.add(text_or_nothing(description.settings[i].name));
     texts.add(text_or_nothing(description.settings[i].value));
   }
+  for (const std::int32_t number : arithmetic_of(description)) texts.add(static_cast<std::uint64_t>(number));
   return texts.bytes();
 } catch (const std::exception& error) {
   return refused(error.what());
@@ -162,6 +184,34 @@ std::optional<std::string> read_all(int descriptor, double patience) {
   }
 }
 
+OperandRounding operand_rounding(std::uint64_t number) {
+  if (number == MSRUN_OPERANDS_HF32) return OperandRounding::hf32;
+  // The wider of the two that TF32 may be.
+  return number == MSRUN_OPERANDS_TF32 ? OperandRounding::truncated_tf32 : OperandRounding::none;
+}
+
+bool parse_arithmetic(TextReader& texts, PluginDescription& description) {
+  constexpr std::array<std::string_view, arithmetic_numbers> names{"half_rounding",        "product_operands",
+                                                                   "convolution_operands", "recurrence_operands",
+                                                                   "stores_float16_parts", "stores_bfloat16_parts"};
+  std::array<std::uint64_t, arithmetic_numbers> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = texts.number();
+    if (!number) return false;
+    numbers[i] = *number;
+    if (*number != 0) description.settings.emplace_back(names[i], std::to_string(*number));
+  }
+  const auto [half, products, convolutions, recurrences, float16, bfloat16] = numbers;
+  description.arithmetic = {.half_rounding = half == MSRUN_ROUNDS_EVERY_STEP        ? HalfRounding::every_step
+                                             : half == MSRUN_ROUNDS_BETWEEN_KERNELS ? HalfRounding::between_kernels
+                                                                                    : HalfRounding::nothing,
+                            .operands = {.products = operand_rounding(products),
+                                         .convolutions = operand_rounding(convolutions),
+                                         .recurrences = operand_rounding(recurrences)},
+                            .stored_parts = {.float16 = float16 != 0, .bfloat16 = bfloat16 != 0}};
+  return true;
+}
+
 std::optional<PluginDescription> parse(TextReader& texts) {
   PluginDescription description;
   const auto name = texts.next();
@@ -187,6 +237,7 @@ std::optional<PluginDescription> parse(TextReader& texts) {
     if (!key || !value) return std::nullopt;
     description.settings.emplace_back(readable(*key), readable(*value));
   }
+  if (!parse_arithmetic(texts, description)) return std::nullopt;
   return description;
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "runner/device/device.h"
+
 namespace msrun {
 
 struct PluginDevice {
@@ -20,6 +22,8 @@ struct PluginDescription {
   bool is_accelerator = false;
   std::vector<PluginDevice> devices;
   std::vector<std::pair<std::string, std::string>> settings;
+  // What the plugin says of it stands among the settings as well, but for what it leaves at 0.
+  DeviceArithmetic arithmetic;
 };
 
 // Asks the plugin in a process of its own, which it may take down; this process never loads it. To be called while this

@@ -147,6 +147,25 @@ typedef struct msrun_setting {
   const char* value;
 } msrun_setting;
 
+/* What kernels of the device round to the half type of a call, float16 or bfloat16, beside their results. */
+typedef int32_t msrun_half_rounding;
+enum {
+  MSRUN_ROUNDS_RESULTS = 0, /* nothing: they compute in float32 and round once */
+  /* What one kernel, or one step of a fused one, passes on to the next, such as the probabilities of attention, the sum
+   * that is normalised afterwards, a product before its bias; and sums to which several threads add. Products are
+   * summed in float32. */
+  MSRUN_ROUNDS_BETWEEN_KERNELS = 1,
+  MSRUN_ROUNDS_EVERY_STEP = 2 /* every addition and every step of a formula, as kernels of processors do */
+};
+
+/* What the device makes of the float32 operands of products before it multiplies them. */
+typedef int32_t msrun_operand_rounding;
+enum {
+  MSRUN_OPERANDS_EXACT = 0,
+  MSRUN_OPERANDS_TF32 = 1, /* 10 fraction bits, cut or rounded */
+  MSRUN_OPERANDS_HF32 = 2  /* 11 fraction bits */
+};
+
 /* What a plugin says of itself. Texts and arrays stay valid until the process ends. */
 typedef struct msrun_description {
   uint64_t size;          /* of this structure; set by msrun */
@@ -159,6 +178,15 @@ typedef struct msrun_description {
   /* They stand in the run's journal beside name and version. A run is only continued with the same ones. */
   const msrun_setting* settings;
   uint64_t setting_count;
+  /* What sound arithmetic of the device may do. A result that errs by more is suspicious, so say no more than is true;
+   * all zero is float32, rounded once. These stand among the settings in the journal. To be left alone if `size` says
+   * that they are not there. */
+  msrun_half_rounding half_rounding;
+  msrun_operand_rounding product_operands;
+  msrun_operand_rounding convolution_operands;
+  msrun_operand_rounding recurrence_operands; /* of lstm, gru and their like */
+  int32_t stores_float16_parts;  /* 1: a product of float16 may be summed in parts that are stored in float16 */
+  int32_t stores_bfloat16_parts; /* the same of bfloat16 */
 } msrun_description;
 
 /* How a device is to be opened. */

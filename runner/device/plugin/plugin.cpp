@@ -38,8 +38,9 @@ class Result {
 
 class LoadedPlugin final : public Device {
  public:
-  LoadedPlugin(const std::string& path, std::string name, bool jit_compile, const DeviceSeat& seat)
-      : library_(path), name_(std::move(name)), seat_(seat) {
+  LoadedPlugin(const std::string& path, std::string name, bool jit_compile, const DeviceArithmetic& arithmetic,
+               const DeviceSeat& seat)
+      : library_(path), name_(std::move(name)), arithmetic_(arithmetic), seat_(seat) {
     msrun_seat how{};
     how.size = sizeof(how);
     how.device_id = seat.device_id;
@@ -55,6 +56,8 @@ class LoadedPlugin final : public Device {
   ~LoadedPlugin() override {
     if (functions().close != nullptr) functions().close(device_);
   }
+
+  DeviceArithmetic arithmetic() const override { return arithmetic_; }
 
   DeviceResult run(const DeviceCall& call) override {
     void* thread = attached_thread();
@@ -133,6 +136,7 @@ class LoadedPlugin final : public Device {
 
   PluginLibrary library_;
   std::string name_;
+  DeviceArithmetic arithmetic_;
   DeviceSeat seat_;
   void* device_ = nullptr;
   std::mutex mutex_;
@@ -143,10 +147,10 @@ class LoadedPlugin final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_plugin_device(const std::string& path, const std::string& name, bool jit_compile,
-                                           const DeviceSeat& seat) {
+                                           const DeviceArithmetic& arithmetic, const DeviceSeat& seat) {
   // Whatever libraries print is not to come between the results on stdout.
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  return std::make_unique<LoadedPlugin>(path, name, jit_compile, seat);
+  return std::make_unique<LoadedPlugin>(path, name, jit_compile, arithmetic, seat);
 }
 
 }  // namespace msrun

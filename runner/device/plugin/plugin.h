@@ -14,10 +14,11 @@ namespace msrun {
 
 // Loads the library and opens the device. To be called by the main thread of the runner, before there are others that
 // use the device; from then on standard output of the process leads to standard error. Throws UserError where the
-// library cannot be had or does not open the device. name: how messages call it, "plugin:example".
+// library cannot be had or does not open the device. name: how messages call it, "plugin:example"; arithmetic: what it
+// has said of it.
 //
 // What crashes or hangs in the library does so in the thread of the call that it was asked to run.
 std::unique_ptr<Device> make_plugin_device(const std::string& path, const std::string& name, bool jit_compile,
-                                           const DeviceSeat& seat);
+                                           const DeviceArithmetic& arithmetic, const DeviceSeat& seat);
 
 }  // namespace msrun

@@ -33,14 +33,16 @@ constexpr std::array settings_of_kinds{
     Setting{"npu", {"matmul.allow_hf32"}, {"conv.allow_hf32"}, {"matmul.allow_hf32"}, {}, OperandRounding::hf32},
 };
 
+std::string_view value_of(const std::vector<std::pair<std::string, std::string>>& settings, std::string_view name) {
+  const auto found = std::ranges::find(settings, name, &std::pair<std::string, std::string>::first);
+  return found == settings.end() ? std::string_view{} : std::string_view(found->second);
+}
+
 }  // namespace
 
 OperandSettings operands_by_settings(std::string_view kind,
                                      const std::vector<std::pair<std::string, std::string>>& settings) {
-  const auto value = [&](std::string_view name) -> std::string_view {
-    const auto found = std::ranges::find(settings, name, &std::pair<std::string, std::string>::first);
-    return found == settings.end() ? std::string_view{} : std::string_view(found->second);
-  };
+  const auto value = [&](std::string_view name) { return value_of(settings, name); };
   const auto known = std::ranges::find(settings_of_kinds, kind, &Setting::kind);
   if (known == settings_of_kinds.end()) return {};
   // NVIDIA's libraries heed this variable whatever the framework says.
@@ -52,6 +54,13 @@ OperandSettings operands_by_settings(std::string_view kind,
   return {.products = rounding(known->products),
           .convolutions = rounding(known->convolutions),
           .recurrences = rounding(known->recurrences)};
+}
+
+StoredParts stored_parts_by_settings(std::string_view kind,
+                                     const std::vector<std::pair<std::string, std::string>>& settings) {
+  if (kind != "cuda") return {};
+  return {.float16 = value_of(settings, "cuda.matmul.allow_fp16_reduced_precision_reduction") == "true",
+          .bfloat16 = value_of(settings, "cuda.matmul.allow_bf16_reduced_precision_reduction") == "true"};
 }
 
 }  // namespace msrun

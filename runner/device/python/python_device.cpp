@@ -103,8 +103,11 @@ class PythonDevice final : public Device {
                                                                        .forks = forks},
                                                   options_.lanes));
     }
-    for (const auto& worker : workers_)
-      operands_ = operands_by_settings(options_.kind, await_hello(worker->process, options_).settings);
+    for (const auto& worker : workers_) {
+      const Hello hello = await_hello(worker->process, options_);
+      operands_ = operands_by_settings(options_.kind, hello.settings);
+      stored_parts_ = stored_parts_by_settings(options_.kind, hello.settings);
+    }
   }
 
   ~PythonDevice() override {
@@ -114,7 +117,8 @@ class PythonDevice final : public Device {
 
   DeviceArithmetic arithmetic() const override {
     return {.half_rounding = is_processor() ? HalfRounding::every_step : HalfRounding::between_kernels,
-            .operands = operands_};
+            .operands = operands_,
+            .stored_parts = stored_parts_};
   }
   bool computes_here() const override { return false; }
 
@@ -239,6 +243,7 @@ class PythonDevice final : public Device {
 
   WorkerOptions options_;
   OperandSettings operands_;
+  StoredParts stored_parts_;
   DeviceSeat seat_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::mutex mutex_;

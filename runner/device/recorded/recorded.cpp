@@ -5,6 +5,7 @@
 
 #include "kernels/api/last_steps.h"
 #include "kernels/base/error.h"
+#include "runner/device/python/operand_settings.h"
 #include "runner/device/recorded/gradient_readings.h"
 
 namespace msrun {
@@ -69,14 +70,9 @@ std::string doubt(const DeviceCall& device_call, RecordedGradients kind, bool am
 
 class RecordedDevice final : public Device {
  public:
-  // The recording does not say what made it.
-  // What GPUs round to by default is coarser than what NPUs do.
-  DeviceArithmetic arithmetic() const override {
-    return {
-        .half_rounding = HalfRounding::every_step,
-        .operands = {.convolutions = OperandRounding::truncated_tf32, .recurrences = OperandRounding::truncated_tf32},
-        .settings_are_known = false};
-  }
+  explicit RecordedDevice(const RecordingOrigin& origin) : arithmetic_(arithmetic_of(origin)) {}
+
+  DeviceArithmetic arithmetic() const override { return arithmetic_; }
 
   DeviceResult run(const DeviceCall& device_call) override {
     const MaterialisedCall& call = device_call.materialised;
@@ -107,10 +103,32 @@ class RecordedDevice final : public Device {
     result.recorded_gradients = tensors_of(call.recorded->gradients);
     return result;
   }
+
+ private:
+  DeviceArithmetic arithmetic_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_recorded_device() { return std::make_unique<RecordedDevice>(); }
+DeviceArithmetic arithmetic_of(const RecordingOrigin& origin) {
+  if (origin.device == "cpu") return {.half_rounding = HalfRounding::every_step};
+  DeviceArithmetic arithmetic{.half_rounding = HalfRounding::between_kernels,
+                              .operands = operands_by_settings(origin.device, origin.settings),
+                              .stored_parts = stored_parts_by_settings(origin.device, origin.settings),
+                              .settings_are_known = !origin.settings.empty(),
+                              .device_is_known = !origin.device.empty()};
+  if (arithmetic.settings_are_known) return arithmetic;
+  // What GPUs round to by default is coarser than what NPUs do.
+  const bool is_npu = origin.device == "npu";
+  arithmetic.operands.convolutions = is_npu ? OperandRounding::hf32 : OperandRounding::truncated_tf32;
+  if (is_npu) return arithmetic;
+  arithmetic.operands.recurrences = OperandRounding::truncated_tf32;
+  arithmetic.stored_parts = {.float16 = true, .bfloat16 = true};
+  return arithmetic;
+}
+
+std::unique_ptr<Device> make_recorded_device(const RecordingOrigin& origin) {
+  return std::make_unique<RecordedDevice>(origin);
+}
 
 }  // namespace msrun

@@ -202,6 +202,8 @@ static msrun_status faulty_describe(msrun_description* description, char* error,
   if (*setting.value == 0) description->setting_count = 0;
   if (fault_is("no_name")) description->name = NULL;
   if (fault_is("accelerator")) description->is_accelerator = 1;
+  if (fault_is("rounds_steps")) description->half_rounding = MSRUN_ROUNDS_EVERY_STEP;
+  if (fault_is("rounds_otherwise")) description->half_rounding = 7;
   static msrun_device_info devices[2];
   if (fault_is("negative_id") || fault_is("same_id")) {
     for (int i = 0; i < 2; ++i) {

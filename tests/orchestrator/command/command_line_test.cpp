@@ -296,6 +296,9 @@ TEST(CommandLine, Choices) {
 
 TEST(CommandLine, Backends) {
   EXPECT_EQ(parse_with_input({"--backend", "recorded"}).backend, "recorded");
+  EXPECT_EQ(parse_with_input({}).recorded_on, "");
+  EXPECT_EQ(parse_with_input({"--recorded-on", "cpu"}).recorded_on, "cpu");
+  EXPECT_THROW(parse_with_input({"--recorded-on", "tpu"}), UserError);
   const Options torch = parse_with_input({"--backend", "torch:cuda"});
   EXPECT_EQ(torch.backend, "torch");
   EXPECT_EQ(torch.backend_kind, "cuda");

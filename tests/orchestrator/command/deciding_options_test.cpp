@@ -44,7 +44,8 @@ TEST(DecidingOptions, AreThoseThatALineToRunACallAgainRepeats) {
                         "msprobe",
                         "--allow-outside-data"}),
       parse_with_input({"--backend", "sim", "--sim-fault", "*=ftz", "--benchmark", "sampled"}),
-      parse_with_input({"--layout", "att"}), parse_with_input({"--compat", "att"})};
+      parse_with_input({"--backend", "recorded", "--recorded-on", "npu"}), parse_with_input({"--layout", "att"}),
+      parse_with_input({"--compat", "att"})};
   std::set<std::string_view> seen;
   for (const Options& options : runs) {
     for (const OptionWords& words : recorded_options(options)) {

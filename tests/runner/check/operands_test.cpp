@@ -135,7 +135,7 @@ TEST(Operands, OfUnknownSettingsAreRoundedAsByDefault) {
   EvaluationOptions how;
   how.arithmetic.operands = both(OperandRounding::truncated_tf32);
   ComputingDevice device({}, how);
-  device.says = make_recorded_device()->arithmetic();
+  device.says = make_recorded_device({})->arithmetic();
   const ApiResult result = check_api(convolution(), 0, device, 0, {});
   EXPECT_THAT(beyond(result), Each(false));
   EXPECT_THAT(result.forward_rows.front().message,
