@@ -1,10 +1,14 @@
 #include "kernels/fused/attention.h"
 
+#include <cmath>
+
 #include "kernels/base/error.h"
 #include "kernels/numeric/matrix_product.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/stored_products.h"
+#include "kernels/numeric/stored_steps.h"
 #include "kernels/ops/common/elementwise.h"
+#include "kernels/tensor/changed_elements.h"
 
 namespace msrun {
 namespace {
@@ -30,8 +34,15 @@ struct Call {
   Dims score_shape;  // (batch, heads, most rows, most keys)
   Arithmetic arithmetic;
   std::optional<double> smallest_factor;
+  std::optional<StoredScores> stored;
 
   Tensor broadcast(const Tensor& scores) const { return scores.defined() ? scores.expand(score_shape) : scores; }
+
+  std::optional<StoredScores> stored_scores(const AttentionSegment& segment) const {
+    if (!stored) return std::nullopt;
+    return StoredScores{stored->dtype, stored->steps, cut(stored->query, segment, segment.first_row, segment.rows),
+                        cut(stored->key, segment, segment.first_key, segment.keys)};
+  }
 
   AttentionHeads heads(const AttentionSegment& segment, const AttentionOptions& options) const {
     return {cut(query, segment, segment.first_row, segment.rows),
@@ -43,9 +54,29 @@ struct Call {
             segment.band,
             options,
             arithmetic,
-            smallest_factor};
+            smallest_factor,
+            stored_scores(segment)};
   }
 };
+
+// A factor of scores, times a number and stored in a half type.
+Tensor scaled_factor(const Tensor& tensor, double factor, DType dtype) {
+  const Tensor scaled = changed_elements(tensor, [factor](double value, std::int64_t) { return value * factor; });
+  return scaled.to(dtype).to(tensor.dtype()).contiguous();
+}
+
+// How a call of half types stores its scores, if it is to.
+std::optional<StoredScores> stored_scores(const Call& call, DType dtype, double scale) {
+  const std::optional<ScoreSteps> steps = is_half(dtype) ? stored_score_steps() : std::nullopt;
+  if (!steps) return std::nullopt;
+  StoredScores scores{dtype, *steps, call.query, call.key};
+  if (*steps == ScoreSteps::scaled_query) scores.query = scaled_factor(call.query, scale, dtype);
+  if (*steps == ScoreSteps::scaled_factors) {
+    scores.query = scaled_factor(call.query, std::sqrt(scale), dtype);
+    scores.key = scaled_factor(call.key, std::sqrt(scale), dtype);
+  }
+  return scores;
+}
 
 AttentionResults cut(const AttentionResults& all, const AttentionSegment& segment) {
   return {cut(all.output, segment, segment.first_row, segment.rows),
@@ -83,6 +114,7 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   call.query = inputs.query_view(operand(inputs.query));
   call.key = inputs.key_view(operand(inputs.key));
   call.value = inputs.value_view(operand(inputs.value));
+  call.stored = stored_scores(call, dtype, inputs.options.scale);
   call.mask = inputs.mask;
   call.score_shape = {call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2)};
   if (inputs.bias) {

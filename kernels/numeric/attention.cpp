@@ -1,6 +1,7 @@
 #include "kernels/numeric/attention.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
+#include "kernels/tensor/convert.h"
 
 namespace msrun {
 namespace {
@@ -39,9 +41,23 @@ void exponentials(T* values, std::int64_t count, T shift) {
   }
 }
 
+// Values as they are stored between operators.
+template <class T>
+void store_between(T* values, std::int64_t count, const AttentionHeads& heads) {
+  if (!heads.stored) return;
+  constexpr std::int64_t block = 512;
+  alignas(64) std::array<std::byte, block * sizeof(T)> bytes;
+  for (std::int64_t done = 0; done < count; done += block) {
+    const std::int64_t run = std::min(block, count - done);
+    store_run<T>(heads.stored->dtype, values + done, run, bytes.data());
+    load_run<T>(heads.stored->dtype, bytes.data(), 1, run, values + done);
+  }
+}
+
 // Values as they are multiplied.
 template <class T>
 void round_factors(T* values, std::int64_t count, const AttentionHeads& heads) {
+  store_between(values, count, heads);
   if (!heads.smallest_factor) return;
   const auto step = static_cast<T>(*heads.smallest_factor);
   std::transform(values, values + count, values, [step](T x) {
@@ -91,21 +107,33 @@ class Scores {
     if (range_.begin >= range_.end) range_ = {0, 0};
     storage_.resize(static_cast<std::size_t>(rows * width()));
     if (width() == 0) return;
-    gemm(rows_of<T>(heads_.query, head, first, rows),
-         rows_of<T>(heads_.key, key_head, range_.begin, width()).transposed(), storage_.data(), width(), false,
-         heads_.arithmetic);
+    const Tensor& query = heads_.stored ? heads_.stored->query : heads_.query;
+    const Tensor& key = heads_.stored ? heads_.stored->key : heads_.key;
+    gemm(rows_of<T>(query, head, first, rows), rows_of<T>(key, key_head, range_.begin, width()).transposed(),
+         storage_.data(), width(), false, heads_.arithmetic);
     for (std::int64_t r = 0; r < rows; ++r) finish_row(head, first + r, row(r));
   }
 
  private:
+  // What scores are to be multiplied with, if their factors are not.
+  T scale() const {
+    const bool is_done = heads_.stored && (heads_.stored->steps == ScoreSteps::scaled_query ||
+                                           heads_.stored->steps == ScoreSteps::scaled_factors);
+    return is_done ? T{1} : static_cast<T>(heads_.options.scale);
+  }
+
   void finish_row(std::int64_t head, std::int64_t i, T* scores) const {
-    const auto scale = static_cast<T>(heads_.options.scale);
-    for (std::int64_t j = 0; j < width(); ++j) scores[j] *= scale;
+    if (heads_.stored && heads_.stored->steps == ScoreSteps::product_then_scaled)
+      store_between(scores, width(), heads_);
+    const T factor = scale();
+    for (std::int64_t j = 0; j < width(); ++j) scores[j] *= factor;
+    store_between(scores, width(), heads_);
     if (heads_.bias.defined()) {
       const Dims& strides = heads_.bias.strides();
       const T* bias = heads_.bias.data<T>() + head * strides[0] + i * strides[1] + range_.begin * strides[2];
       const auto bias_scale = static_cast<T>(heads_.options.bias_scale);
       for (std::int64_t j = 0; j < width(); ++j) scores[j] += bias_scale * bias[j * strides[2]];
+      store_between(scores, width(), heads_);
     }
     constexpr T removed = -std::numeric_limits<T>::infinity();
     if (heads_.mask.defined()) {
@@ -298,6 +326,7 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
       storage.resize(static_cast<std::size_t>(count * width));
       const MatrixView<T> values = rows_of<T>(heads.value, key_head, range.begin, width);
       gemm(g, values.transposed(), storage.data(), width, false, arithmetic);
+      store_between(storage.data(), count * width, heads);
       const RoughProducts<T> rough(seed, heads, values);
       for (std::int64_t r = 0; r < count; ++r) {
         const T* p = probabilities.row(r);
@@ -310,6 +339,7 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
         // Where one key has all the weight the difference is rounding alone.
         rough.row(dy, y, value_size, ds, mean);
         for (std::int64_t j = 0; j < width; ++j) ds[j] = p[j] * (ds[j] - mean);
+        store_between(ds, width, heads);
         const T total = element<T>(result.sum, head, first + r);
         if (gradients.sink.defined() && total != 0) {
           const T share = exponential(sink_of<T>(heads, head) - element<T>(result.max, head, first + r)) / total;

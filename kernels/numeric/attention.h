@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "kernels/numeric/stored_steps.h"
 #include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/tensor.h"
 
@@ -27,6 +28,15 @@ struct AttentionOptions {
   bool mask_removes = true;  // a mask byte that is not 0 removes the key (true) or keeps it (false)
 };
 
+// Scores, probabilities and their gradients, as they are stored in a half type between the operators that a framework
+// composes attention of.
+struct StoredScores {
+  DType dtype;
+  ScoreSteps steps;
+  Tensor query;  // what scores are the product of: scaled, if these steps have it so
+  Tensor key;
+};
+
 // The heads of one segment: views in the compute dtype with unit stride on the last axis.
 struct AttentionHeads {
   Tensor query;  // (heads, rows, size)
@@ -42,6 +52,7 @@ struct AttentionHeads {
   // they multiply them (FlashAttention-2, arXiv:2307.08691, with half types). Where this is set, they are rounded in
   // float64: to float32, and to multiples of this number if it is not 0.
   std::optional<double> smallest_factor;
+  std::optional<StoredScores> stored = std::nullopt;
 };
 
 // Views of the results of the same heads, under construction.

@@ -345,6 +345,8 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   if (rounds_operands(comparison, row, select, judged)) return judged;
   if (adds_in_series(comparison, row, select, judged)) return judged;
   if (stores_intermediates(comparison, row, select, judged)) return judged;
+  if (stores_composed_steps(comparison, row, select, judged)) return judged;
+  if (stores_parts(comparison, row, select, first_noise_samples, judged)) return judged;
   if (measure_noise(comparison, row, select, first_noise_samples, false, judged)) return judged;
   // Half types are computed in float32 as well, of which a place shows where terms cancel.
   if (measure_noise(comparison, row, select, first_noise_samples, true, judged)) return judged;
@@ -413,7 +415,8 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
 std::string Explainer::explanation_of(const Judged& judged, DType dtype) const {
   if (judged.operands != OperandRounding::none)
     return operands_text(judged.operands, arithmetic_.settings_are_known, judged.fit);
-  return judged.stored ? stored_text(dtype, judged.fit) : explained_text(dtype, judged.model, judged.fit);
+  return judged.stored ? stored_text(judged.stored_as.value_or(dtype), judged.fit)
+                       : explained_text(dtype, judged.model, judged.fit);
 }
 
 void Explainer::explain_row(Comparison& comparison, std::size_t place, const SumStatistics& sums, const Select& select,
@@ -454,6 +457,7 @@ void Explainer::explain_row(Comparison& comparison, std::size_t place, const Sum
   row.difference->explained = typical_allowance(bench, device.dtype(), judged.model);
   const std::string reason = finding(comparison, place, judged, select);
   if (!reason.empty()) add_line(row, reason);
+  if (is_rounding_on_a_cpu(comparison, place, sums, select)) add_line(row, rounding_on_a_cpu_text());
 }
 
 }  // namespace msrun

@@ -53,6 +53,7 @@ class Explainer {
     SumModel model;
     RoundingFit fit;
     bool stored = false;                               // because intermediate results are stored
+    std::optional<DType> stored_as;                    // in that dtype; nothing: in the row's
     const char* in_half = "";                          // what is rounded to the half type on the way; empty: nothing
     OperandRounding operands = OperandRounding::none;  // to which rounding operands is what explains it
     std::optional<Summation> in_series;                // in which order terms were added that explains it
@@ -134,6 +135,17 @@ class Explainer {
   // Whether sound arithmetic itself leaves the bound because it rounds intermediate results, and the device no more
   // than that.
   bool stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // Whether sums that are rounded to the half type after every addition lose a share of the result, for inputs beside
+  // those of the call, that is no rounding: they stand still.
+  bool sums_stand_still(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples);
+  // Whether errors lie in one piece of the result, or on one side, as those of such arithmetic do not. noise is what it
+  // errs by.
+  static bool errs_in_one_place(const Tensor& bench, const Tensor& device, const Tensor& noise);
+  // Whether the row is what a device gives that stores every step of a composed operator in the half type of the
+  // call, and goes on with what is left: also where the row itself is float32, a statistic of a stored sum.
+  bool stores_composed_steps(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // The row as such devices may give it, in every way that differs from that of a device which does not store them.
+  std::vector<Tensor> with_stored_steps(const Comparison& comparison, std::size_t row, const Select& select);
   // Whether faulty arithmetic that neither a CPU nor an accelerator has gives the device's result.
   bool errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select, const Judged& judged);
   // Whether the device says that it rounds nothing to the row's dtype on the way, or errs as none does that rounds.
@@ -152,6 +164,13 @@ class Explainer {
   // others.
   bool rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                          Judged& judged);
+  // Whether a product errs as one that is summed in a few parts which are stored in its half type, of a device that may
+  // do so; `judged` knows the spread of its terms.
+  bool stores_parts(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
+                    Judged& judged);
+  // Whether a half type's result that is not explained would be if a processor had made it, of a recording that does
+  // not say what has.
+  bool is_rounding_on_a_cpu(Comparison comparison, std::size_t row, const SumStatistics& sums, const Select& select);
   // A way to compute a call for inputs beside its own, whose errors are so many times those of the device, and no
   // larger than `most`, of the row's shape, if that is defined.
   struct Rounding {
@@ -159,6 +178,10 @@ class Explainer {
     double times = 1;
     Tensor most = {};
   };
+  // The noise of steps, measured as the first of the roundings has it, with that of what they are formed in and of the
+  // ends of its range, which are added to the roundings.
+  Tensor noise_around_steps(Tensor of_steps, const Comparison& comparison, std::size_t row, const Select& select,
+                            std::size_t samples, Tensor& lost, std::vector<Rounding>& roundings);
   // Whether what the errors of all elements have in common, a factor, is more than rounding makes so: a few roundings
   // of one number on which all of them depend, or what such computations show. model says what else than bench is
   // right.

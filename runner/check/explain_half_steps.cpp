@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/replaced.h"
+#include "kernels/compare/error_shape.h"
 #include "kernels/compare/estimates.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/check/explain.h"
@@ -16,6 +18,14 @@ namespace {
 constexpr double roundings_in_common = 3;
 // ... Beyond them a device errs at most so many times as much as samples do, of which there are few.
 constexpr double times_of_common_error = 8;
+// The errors of all elements together are at most so many times those of a product whose parts are stored, because the
+// sums of parts may be stored, too.
+constexpr double times_of_parts = 2;
+// Sums that lose more of the result than this stand still.
+constexpr double most_lost_by_rounding = 1.0 / 24;
+// The errors of a piece of the result are at most so many times those of others, in the mean square.
+constexpr double most_concentration = 32;
+
 // The factors that the errors of samples have in common, and between which those of a device may lie: it may err less
 // than a sample does in the direction that all of them err in, and in both as chance lets them differ.
 class CommonFactors {
@@ -41,6 +51,12 @@ class CommonFactors {
   double squares_ = 0;
   double count_ = 0;
 };
+
+// Sums that are rounded to a half type after every addition.
+Variations::Beside narrow_sums(DType dtype) {
+  const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
+  return {{.summation = {.accumulator = accumulator}}};
+}
 
 // The numbers from exact to narrow that lie next to the device's; exact ones where a narrow one is not finite.
 Tensor nearest_between(const Tensor& exact, const Tensor& narrow, const Tensor& device) {
@@ -103,7 +119,9 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   // Of those that round once it depends on the call whether products are among its steps.
   if (one_kernel && !op_.traits().rounds_once) return false;
   const bool known = op_.traits().adds_in_half(comparison.of_gradients);
-  Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels || known};
+  // Where sums of a half type stand still, a device that gives the result at all has added in float32.
+  const bool adds_wide = between_kernels || (!known && sums_stand_still(comparison, row, select, samples));
+  Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = adds_wide || known};
   if (between_kernels && dtype == DType::float16) by_steps.smallest = 0x1p-24 / in_proportion;
   // Of the steps alone: another explanation is not to excuse what only they lose.
   Tensor lost = judged.model.lost.defined() ? judged.model.lost.clone() : Tensor();
@@ -129,27 +147,25 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
       fit = fit_rounding(numbers, device, model);
     }
     if (!is_acceptable(fit, judged.count) ||
-        has_common_error(numbers, model, roundings, comparison, row, select, samples))
+        has_common_error(numbers, model, roundings, comparison, row, select, samples) ||
+        (!between_kernels && !known && errs_in_one_place(numbers, device, noise)))
       return false;
     judged.model = model;
     judged.fit = fit;
     judged.in_half = what;
     return true;
   };
-  // What they are formed in is float32, of which a place shows where steps cancel to nothing.
-  const Variations::Beside in_float32{.rough = true, .in_float32 = true};
-  const Tensor of_float32 = noise_beside(in_float32, comparison, row, select, samples, lost);
-  of_steps = combined_noise(of_steps, of_float32, in_proportion, times_of_float32);
-  // Steps that leave the range of float16, at either end, do not leave that of float32.
-  const Variations::Beside composed{.rough = true, .composed = true};
-  if (dtype == DType::float16)
-    of_steps = larger_noise(of_steps, noise_beside(composed, comparison, row, select, samples, lost));
-  std::vector<Rounding> roundings{{by_steps, in_proportion}, {in_float32, times_of_float32}};
-  if (dtype == DType::float16) roundings.push_back({composed, 1});
-  if (between_kernels && explains(bench, of_steps, "intermediate results", roundings)) return true;
-  if (wide_sums || (between_kernels && !adds_in_half)) return false;
-  const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
-  const Variations::Beside narrow{{.summation = {.accumulator = accumulator}}};
+  std::vector<Rounding> roundings{{by_steps, in_proportion}};
+  of_steps = noise_around_steps(std::move(of_steps), comparison, row, select, samples, lost, roundings);
+  if (adds_wide && explains(bench, of_steps, "intermediate results", roundings)) return true;
+  // Scores that were stored are others than those of the benchmark; what follows from them errs as it does there.
+  if (wide_sums && !rounds_once_) {
+    for (const Tensor& stored : with_stored_steps(comparison, row, select)) {
+      if (explains(stored, of_steps, "intermediate results", roundings)) return true;
+    }
+  }
+  if (wide_sums || (adds_wide && !adds_in_half)) return false;
+  const Variations::Beside narrow = narrow_sums(dtype);
   Tensor of_sums = noise_beside(narrow, comparison, row, select, samples, lost);
   if (!of_sums.defined()) return false;
   // Devices that are known to add up so may lose whatever such sums do; of others it is a fault.
@@ -165,6 +181,105 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   if (model.longest > 1 && explains(exact, of_sums, "partial sums", {of_additions})) return true;
   roundings.push_back(std::move(of_additions));
   return explains(exact, combined_noise(of_sums, of_steps, 1, 1), "intermediate results", roundings);
+}
+
+Tensor Explainer::noise_around_steps(Tensor of_steps, const Comparison& comparison, std::size_t row,
+                                     const Select& select, std::size_t samples, Tensor& lost,
+                                     std::vector<Rounding>& roundings) {
+  // What they are formed in is float32, of which a place shows where steps cancel to nothing.
+  const Variations::Beside in_float32{.rough = true, .in_float32 = true};
+  const Tensor of_float32 = noise_beside(in_float32, comparison, row, select, samples, lost);
+  of_steps = combined_noise(of_steps, of_float32, roundings.front().times, times_of_float32);
+  roundings.push_back({in_float32, times_of_float32});
+  if (comparison.pairs[row].device.dtype() != DType::float16) return of_steps;
+  // Steps that leave the range of float16, at either end, do not leave that of float32.
+  const Variations::Beside composed{.rough = true, .composed = true};
+  roundings.push_back({composed, 1});
+  return larger_noise(of_steps, noise_beside(composed, comparison, row, select, samples, lost));
+}
+
+bool Explainer::sums_stand_still(const Comparison& comparison, std::size_t row, const Select& select,
+                                 std::size_t samples) {
+  double sum = 0;
+  double count = 0;
+  for (const Variations::Nearby& one : variations_.nearby(narrow_sums(comparison.pairs[row].device.dtype()), samples)) {
+    const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
+    const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
+    if (!exact || !rounded) continue;
+    sum += common_factor(*exact, *rounded);
+    ++count;
+  }
+  return std::abs(sum) > most_lost_by_rounding * count;
+}
+
+bool Explainer::errs_in_one_place(const Tensor& bench, const Tensor& device, const Tensor& noise) {
+  if (!has_many_values(bench)) return false;
+  const ErrorShape shape = shape_of_errors(bench, device, noise);
+  if (shape.concentration > most_concentration) return true;
+  const bool has_factor = std::abs(common_factor(bench, device)) > roundings_in_common * epsilon(device.dtype()) / 2;
+  return has_factor && shape.lean > 1;
+}
+
+bool Explainer::stores_composed_steps(const Comparison& comparison, std::size_t row, const Select& select,
+                                      Judged& judged) {
+  std::optional<DType> half;
+  for_each_argument(call_, [&](const Tensor& tensor) {
+    if (is_half(tensor.dtype())) half = tensor.dtype();
+  });
+  if (arithmetic_.half_rounding == HalfRounding::nothing || !half) return false;
+  SumModel model = judged.model;
+  model.nearest = false;
+  for (const Tensor& stored : with_stored_steps(comparison, row, select)) {
+    RoundingFit fit = fit_rounding(stored, comparison.pairs[row].device, model, FitUntil::first_beyond);
+    if (!fit.explained()) continue;
+    judged.model = std::move(model);
+    judged.fit = std::move(fit);
+    judged.stored = true;
+    judged.stored_as = half;
+    return true;
+  }
+  return false;
+}
+
+std::vector<Tensor> Explainer::with_stored_steps(const Comparison& comparison, std::size_t row, const Select& select) {
+  std::vector<Tensor> results;
+  const std::optional<Tensor> plain = computed_with({}, comparison, row, select);
+  if (!plain) return results;
+  for (const Evaluation& evaluation : variations_.with_stored_steps()) {
+    std::optional<Tensor> stored = tensor_of_row(evaluation, comparison, row, select);
+    if (stored && !bitwise_equal(*stored, *plain)) results.push_back(std::move(*stored));
+  }
+  return results;
+}
+
+bool Explainer::stores_parts(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
+                             Judged& judged) {
+  const auto& [bench, device] = comparison.pairs[row];
+  const OperatorTraits& traits = op_.traits();
+  const bool is_product =
+      traits.rounds_once && traits.multiply_adds != nullptr && traits.operand_setting == OperandSetting::products;
+  if (!is_product || !arithmetic_.stored_parts.of(device.dtype()) || !judged.model.spread.defined()) return false;
+  if (errs_as_no_cpu_does(comparison, row, select, judged)) return false;
+  SumModel model = judged.model;
+  model.nearest = false;
+  model.noise = noise_of_parts(bench, model.spread, device.dtype());
+  if (!errs_like(bench, device, model.noise, times_of_parts)) return false;
+  RoundingFit fit = fit_rounding(bench, device, model);
+  if (!is_acceptable(fit, judged.count) || has_common_error(bench, model, {}, comparison, row, select, samples))
+    return false;
+  judged.model = std::move(model);
+  judged.fit = std::move(fit);
+  judged.in_half = "partial sums";
+  return true;
+}
+
+bool Explainer::is_rounding_on_a_cpu(Comparison comparison, std::size_t row, const SumStatistics& sums,
+                                     const Select& select) {
+  if (arithmetic_.device_is_known || !is_half(comparison.pairs[row].device.dtype())) return false;
+  const Replaced<DeviceArithmetic> processor(arithmetic_, {.half_rounding = HalfRounding::every_step});
+  const Replaced<OperandRounding> operands(operands_, OperandRounding::none);
+  const Judged judged = judge(comparison, row, sums, select);
+  return judged.is_explained() && !errs_in_common(comparison, row, select, judged);
 }
 
 bool Explainer::has_common_error(const Tensor& bench, const SumModel& model, const std::vector<Rounding>& roundings,

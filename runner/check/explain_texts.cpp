@@ -75,6 +75,8 @@ std::string half_steps_text(std::string_view what, DType dtype, const RoundingFi
          ": computed so, the call errs as much; at most " + number(fit.max_share) + " of what that explains.";
 }
 
+std::string rounding_on_a_cpu_text() { return "On a CPU this would be rounding: --recorded-on cpu."; }
+
 std::string unexplained_text(std::int64_t count, const RoundingFit& fit) {
   if (fit.explained()) {
     return std::string(unexplained_line) + ": " + std::to_string(fit.misrounded) + " of " + std::to_string(count) +

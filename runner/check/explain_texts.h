@@ -28,6 +28,9 @@ std::string steps_text(std::int64_t on_steps, std::int64_t count);
 // Because what is named ("partial sums") is rounded to that half type.
 std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit);
 
+// Of what only additions in a half type would explain, of a recording that does not say what made it.
+std::string rounding_on_a_cpu_text();
+
 // What is said of a result of so many elements that nothing explains.
 std::string unexplained_text(std::int64_t count, const RoundingFit& fit);
 

@@ -117,6 +117,13 @@ Tensor noise_of_unmeasured_steps(const Tensor& bench, DType dtype) {
   return by_rows(bench, [share](double, double of_row) { return share * of_row; });
 }
 
+Tensor noise_of_parts(const Tensor& bench, const Tensor& spread, DType dtype) {
+  const double of_rounding = epsilon(dtype) / 2 / std::sqrt(3.0);
+  return changed_elements(bench.to(DType::float64), [&](double value, std::int64_t i) {
+    return std::isfinite(value) ? of_rounding * std::hypot(value, spread.data<double>()[i]) : 0;
+  });
+}
+
 std::int64_t most_outliers(std::int64_t count) { return 1 + count / 250; }
 
 Tensor noise_of_outliers(const Tensor& noise, const Tensor& bench, DType dtype) {

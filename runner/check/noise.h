@@ -42,6 +42,10 @@ Tensor noise_of_many(const Tensor& noise, const Tensor& bench, DType dtype);
 // elements of its row, in the root mean square.
 Tensor noise_of_unmeasured_steps(const Tensor& bench, DType dtype);
 
+// The noise of products whose parts are stored in their half type before they are added: each part errs by a rounding,
+// and all of them together are as large as the root of the sum of the squares of their terms, or as the product.
+Tensor noise_of_parts(const Tensor& bench, const Tensor& spread, DType dtype);
+
 // How many of so many elements may err more than a few samples have shown: those of a row err together, ...
 std::int64_t most_outliers(std::int64_t count);
 

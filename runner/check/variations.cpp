@@ -323,20 +323,32 @@ Variations::FewTimes::FewTimes(Variations& variations, double most_elements) : v
 const Evaluation* Variations::with(const Arithmetic& arithmetic) {
   if (!is_small() && !few_times_) return nullptr;
   auto known = std::ranges::find(variants_, arithmetic, [](const auto& variant) { return variant.first; });
-  if (known == variants_.end()) {
-    EvaluationOptions options;
-    options.only_output = benchmark_options_.only_output;
-    options.adjust_gradients = benchmark_options_.adjust_gradients;
-    options.last_step = benchmark_options_.last_step;
-    options.arithmetic = arithmetic;
-    known = variants_.insert(known, {arithmetic, std::nullopt});
-    try {
-      known->second = evaluate(op_, call_, options);
-    } catch (const SkipError&) {
-      // There is no such variant.
-    }
-  }
+  if (known == variants_.end()) known = variants_.insert(known, {arithmetic, computed_with(arithmetic)});
   return known->second ? &*known->second : nullptr;
+}
+
+const std::vector<Evaluation>& Variations::with_stored_steps() {
+  if ((!is_small() && !few_times_) || std::exchange(has_tried_stored_steps_, true)) return stored_steps_;
+  for (std::uint8_t order = 0; order < score_steps; ++order) {
+    const StoredSteps steps(true, static_cast<ScoreSteps>(order));
+    std::optional<Evaluation> evaluation = computed_with({});
+    if (evaluation) stored_steps_.push_back(std::move(*evaluation));
+    if (!steps.any_scores()) break;
+  }
+  return stored_steps_;
+}
+
+std::optional<Evaluation> Variations::computed_with(const Arithmetic& arithmetic) const {
+  EvaluationOptions options;
+  options.only_output = benchmark_options_.only_output;
+  options.adjust_gradients = benchmark_options_.adjust_gradients;
+  options.last_step = benchmark_options_.last_step;
+  options.arithmetic = arithmetic;
+  try {
+    return evaluate(op_, call_, options);
+  } catch (const SkipError&) {
+    return std::nullopt;  // There is no such variant.
+  }
 }
 
 const Evaluation* Variations::known_bench(const Beside& how, std::size_t sample) const {

@@ -88,6 +88,10 @@ class Variations {
   // The call in the dtypes it was recorded in; null if it cannot be had.
   const Evaluation* with(const Arithmetic& arithmetic);
 
+  // The same with every step of a composed operator stored (kernels/numeric/stored_steps.h): in each of the orders in
+  // which frameworks store scores, if the call has some. Empty if it cannot be had.
+  const std::vector<Evaluation>& with_stored_steps();
+
   // How the call is computed with inputs a few places beside the recorded ones.
   struct Beside {
     Arithmetic arithmetic = {};
@@ -115,6 +119,8 @@ class Variations {
     std::vector<Nearby> results;
     bool refused = false;  // the operator does not take such inputs, or cannot be computed so
   };
+  // The call in its own dtypes; nothing if it cannot be computed so.
+  std::optional<Evaluation> computed_with(const Arithmetic& arithmetic) const;
   // The benchmark of a sample for inputs beside the call's, if it is known from one that was computed in another way of
   // the same inputs; else null.
   const Evaluation* known_bench(const Beside& how, std::size_t sample) const;
@@ -126,6 +132,8 @@ class Variations {
   std::vector<Evaluation> changed_;
   std::vector<BesideResults> nearby_;
   std::vector<std::pair<Arithmetic, std::optional<Evaluation>>> variants_;
+  std::vector<Evaluation> stored_steps_;
+  bool has_tried_stored_steps_ = false;
   std::optional<SquaredTerms> squared_terms_;
   bool has_wide_results_ = false;  // float64
   bool unchangeable_ = false;      // the operator takes no changed inputs
