@@ -351,8 +351,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   // Half types are computed in float32 as well, of which a place shows where terms cancel.
   if (measure_noise(comparison, row, select, first_noise_samples, true, judged)) return judged;
   const auto by_steps = [&](std::size_t samples) {
-    return !never_rounds_on_the_way(comparison, row, select, judged) &&
-           rounds_on_the_way(comparison, row, select, samples, judged);
+    return rounds_as_the_device(comparison, row, select, samples, judged);
   };
   // What explains most results of half types, before more samples of anything else are computed, which cost more; what
   // these explain without steps is known better, where they cost nothing.

@@ -171,6 +171,10 @@ class Explainer {
   // Whether a half type's result that is not explained would be if a processor had made it, of a recording that does
   // not say what has.
   bool is_rounding_on_a_cpu(Comparison comparison, std::size_t row, const SumStatistics& sums, const Select& select);
+  // Whether what the device says of its rounding explains the row: of a processor, what one of its kernels rounds or
+  // what several of them pass on.
+  bool rounds_as_the_device(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
+                            Judged& judged);
   // A way to compute a call for inputs beside its own, whose errors are so many times those of the device, and no
   // larger than `most`, of the row's shape, if that is defined.
   struct Rounding {

@@ -41,10 +41,7 @@ bool Explainer::judge_few_times(const Comparison& comparison, std::size_t row, c
   const Variations::FewTimes few(variations_);
   if (!few.allows()) return grant_half_steps(comparison, row, judged);
   if (measure_noise(comparison, row, select, samples_of_large_calls, true, judged)) return true;
-  const auto by_steps = [&] {
-    return !never_rounds_on_the_way(comparison, row, select, judged) &&
-           rounds_on_the_way(comparison, row, select, samples_of_large_calls, judged);
-  };
+  const auto by_steps = [&] { return rounds_as_the_device(comparison, row, select, samples_of_large_calls, judged); };
   if (by_steps()) return true;
   const bool may_be_missed =
       judged.fit.beyond * few_of_elements <= judged.count && judged.fit.max_share <= missed_at_most;

@@ -107,6 +107,15 @@ bool Explainer::sums_over(std::int64_t elements) const {
   });
 }
 
+bool Explainer::rounds_as_the_device(const Comparison& comparison, std::size_t row, const Select& select,
+                                     std::size_t samples, Judged& judged) {
+  if (never_rounds_on_the_way(comparison, row, select, judged)) return false;
+  if (rounds_on_the_way(comparison, row, select, samples, judged)) return true;
+  if (arithmetic_.half_rounding != HalfRounding::every_step) return false;
+  const Replaced<HalfRounding> between(arithmetic_.half_rounding, HalfRounding::between_kernels);
+  return rounds_on_the_way(comparison, row, select, samples, judged);
+}
+
 bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
                                   std::size_t samples, Judged& judged) {
   const Tensor& bench = comparison.pairs[row].bench;
