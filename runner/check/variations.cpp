@@ -330,7 +330,7 @@ const Evaluation* Variations::with(const Arithmetic& arithmetic) {
 const std::vector<Evaluation>& Variations::with_stored_steps() {
   if ((!is_small() && !few_times_) || std::exchange(has_tried_stored_steps_, true)) return stored_steps_;
   for (std::uint8_t order = 0; order < score_steps; ++order) {
-    const StoredSteps steps(true, static_cast<ScoreSteps>(order));
+    StoredSteps steps(true, static_cast<ScoreSteps>(order));
     std::optional<Evaluation> evaluation = computed_with({});
     if (evaluation) stored_steps_.push_back(std::move(*evaluation));
     if (!steps.any_scores()) break;
@@ -404,7 +404,7 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
       options.benchmark = false;
       options.arithmetic = how.arithmetic;
       const RoughScope rough(how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0);
-      const StoredSteps steps(how.composed);
+      StoredSteps steps(how.composed);
       std::optional<StoredProducts> products;
       if (how.stored) products.emplace(how.smallest);
       Evaluation rounded = evaluate(op_, how.in_float32 ? kept_in_float32(call, stands_for_half) : call, options);
