@@ -20,7 +20,7 @@ constexpr auto files = std::to_array<Option>({
     {"--allow-outside-data", "tensor files may lie outside of the folder that the dump names"},
 });
 
-constexpr auto call = std::to_array<Option>({
+constexpr auto call_options = std::to_array<Option>({
     {"--api NAME", "take this API of the dump, such as Torch.matmul.0, without a configuration", Takes::one_value},
     {"--propagation DIRECTION", "forward (default) or backward", Takes::one_value},
     {"--data_mode MODE", "random_data (default), within the recorded ranges, or real_data, the dump's tensors",
@@ -47,7 +47,7 @@ CommandDescription description() {
                        {{"op_generate -i config_op.json -o scripts", "as the configuration says"},
                         {"op_generate --api Torch.matmul.0 -i dump.json", "a script for one call of a dump"},
                         {"msrun op_generate --api Torch.matmul.0 -i dump.json --run", "and its table right away"}}}};
-  command.groups = {{"Files", files}, {"The call, if no configuration says it", call}, {"Running", running}};
+  command.groups = {{"Files", files}, {"The call, if no configuration says it", call_options}, {"Running", running}};
   command.note =
       "Keys of a configuration: dump_json_path, api_name, extract_api_path, propagation, data_mode, random_seed, "
       "iter_times; options of the same name say the same.";
