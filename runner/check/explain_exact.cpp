@@ -95,6 +95,8 @@ Tensor Explainer::other_not_finite(const Comparison& comparison, std::size_t row
     });
   }
   if (!adds) return marks;
+  // Formulas of several steps, such as that of a normalised row, have other forms, in which an infinity meets another.
+  const bool is_formula = !op_.traits().rounds_once && op_.traits().half_sums != HalfSums::results;
   const Tensor stored = bench.to(dtype);
   with_elements(bench, stored, [&](const double* exact, const double* nearest, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
@@ -102,6 +104,7 @@ Tensor Explainer::other_not_finite(const Comparison& comparison, std::size_t row
       const int found = static_cast<int>(mark[first + i]);
       const bool differs = (found | own) != own;
       if (differs || (reaches_end && (found | own) != 0)) add(first + i, marks_of_sums(exact[i]));
+      if (is_formula && own != 0) add(first + i, all_not_finite);
     }
   });
   return marks;
