@@ -11,7 +11,10 @@
 #include "kernels/base/results_on_stdout.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
+#include "tools/overflow_check/origin.h"
 #include "tools/overflow_check/report.h"
+#include "tools/overflow_check/search.h"
+#include "tools/recordings/companions.h"
 #include "tools/recordings/folders.h"
 #include "tools/recordings/not_finite.h"
 #include "tools/recordings/recording_reader.h"
@@ -115,6 +118,103 @@ void warn_of_absent(const std::vector<RankDump>& ranks, const Anomaly& anomaly,
        std::to_string(ranks[anomaly.rank].number) + " may not be to blame: " + named + ", and it may come from there.");
 }
 
+// Where the value of the first call comes from, for the line on the console.
+std::string source_text(const recordings::Recording& recording, const Anomaly& anomaly) {
+  const std::string seen_by =
+      anomaly.seen_by ? std::string(recording.name(recording.calls[*anomaly.seen_by])) : std::string();
+  switch (anomaly.source) {
+    case Source::none:
+      return {};
+    case Source::input:
+      return " (already in its input)";
+    case Source::parameters:
+      return " (already in its parameter " + anomaly.holder + (seen_by.empty() ? ")" : ", read by " + seen_by + ")");
+    case Source::inside:
+      return " (in it, outside of the recorded calls; first seen by " + seen_by +
+             (anomaly.holder.empty() ? ")" : " in " + anomaly.holder + ")");
+  }
+  return {};
+}
+
+// What is not finite and was given to the first call may come from modules; what is made counts before what is given
+// to another rank, which may have it over a way that is not recorded.
+void name_sources(const std::vector<RankDump>& ranks, std::vector<Anomaly>& anomalies) {
+  for (Anomaly& anomaly : anomalies) {
+    const recordings::Recording& recording = ranks[anomaly.rank].recording;
+    const auto construct = recordings::read_construct_of(recording.folder);
+    name_module(recording, construct ? &*construct : nullptr, anomaly);
+  }
+  std::ranges::stable_partition(anomalies, [](const Anomaly& anomaly) { return anomaly.source != Source::input; });
+}
+
+struct Step {
+  std::vector<RankDump> ranks;
+  std::vector<std::uint64_t> not_searched;  // for want of statistics
+  std::vector<Anomaly> anomalies;
+};
+
+Step search_step(const std::string& folder, const std::function<void(const std::string&)>& warn) {
+  for (const std::string& unused : recordings::unused_ranks(folder)) warn(unused);
+  Step step;
+  step.ranks = read_ranks(dump_folders(folder));
+  std::vector<std::pair<std::uint64_t, const recordings::Recording*>> recordings;
+  bool any = false;
+  for (const RankDump& rank : step.ranks) {
+    if (!has_numbers(rank, warn)) step.not_searched.push_back(rank.number);
+    any = any || !rank.recording.calls.empty();
+    recordings.emplace_back(rank.number, &rank.recording);
+  }
+  if (!any) throw UserError("No APIs found in the dump.json files of " + folder + ".");
+  if (step.not_searched.size() == step.ranks.size()) return step;
+  step.anomalies = find_anomalies(recordings);
+  name_sources(step.ranks, step.anomalies);
+  return step;
+}
+
+// The steps below a folder in their order; the folder itself if it holds none.
+std::vector<std::string> steps_of(const std::string& folder) {
+  std::vector<std::string> steps;
+  if (recordings::rank_folders(folder).empty() && recordings::dump_file(folder).empty()) {
+    for (const auto& [number, step] : recordings::step_folders(folder)) steps.push_back(step);
+  }
+  if (steps.empty()) steps.push_back(folder);
+  return steps;
+}
+
+std::string write_report(const Options& options, const Step& step) {
+  prepare_output_directory(options.output_path);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::string path = join_path(
+      options.output_path,
+      "anomaly_analyze_" + std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) + ".json");
+  AtomicFile file(path);
+  file.write(report_text(step.ranks, step.anomalies));
+  file.commit();
+  return path;
+}
+
+void tell_of_unsearched(const Step& step, std::ostream& out) {
+  if (step.not_searched.empty()) return;
+  out << "Not searched, for want of statistics: " << ranks_text(step.not_searched) << ".\n";
+}
+
+// What to print where nothing was found, and the exit code.
+int tell_of_nothing(const Step& step, std::ostream& out) {
+  if (step.not_searched.size() == step.ranks.size()) {
+    out << "Nothing could be looked at: no tensor has statistics.\n";
+    return exit_fail_on;
+  }
+  if (!step.not_searched.empty()) {
+    // Nobody knows whether there is one.
+    out << "Cannot find any anomaly node in the ranks that could be searched.\n";
+    tell_of_unsearched(step, out);
+    return exit_fail_on;
+  }
+  require_standard_output();
+  out << "Cannot find any anomaly node, no need to generate analyze file.\n";
+  return exit_completed;
+}
+
 }  // namespace
 
 int check(const Options& options, std::ostream& out, const std::function<void(const std::string&)>& warn) {
@@ -122,56 +222,32 @@ int check(const Options& options, std::ostream& out, const std::function<void(co
   if (!std::filesystem::is_directory(options.input_path, error)) {
     throw UserError("The folder " + options.input_path + " does not exist.");
   }
-  for (const std::string& unused : recordings::unused_ranks(options.input_path)) warn(unused);
-  const std::vector<RankDump> ranks = read_ranks(dump_folders(options.input_path));
-  std::vector<std::pair<std::uint64_t, const recordings::Recording*>> recordings;
-  bool any = false;
-  std::vector<std::uint64_t> not_searched;
-  for (const RankDump& rank : ranks) {
-    if (!has_numbers(rank, warn)) not_searched.push_back(rank.number);
-    any = any || !rank.recording.calls.empty();
-    recordings.emplace_back(rank.number, &rank.recording);
-  }
-  if (!any) throw UserError("No APIs found in the dump.json files of " + options.input_path + ".");
-  if (not_searched.size() == ranks.size()) {
-    out << "Nothing could be looked at: no tensor has statistics.\n";
-    return exit_fail_on;
-  }
-  const std::vector<Anomaly> anomalies = find_anomalies(recordings);
-  const auto tell_of_the_others = [&] {
-    if (!not_searched.empty()) out << "Not searched, for want of statistics: " << ranks_text(not_searched) << ".\n";
-  };
-  if (anomalies.empty() && !not_searched.empty()) {
-    // Nobody knows whether there is one.
-    out << "Cannot find any anomaly node in the ranks that could be searched.\n";
-    tell_of_the_others();
-    return exit_fail_on;
-  }
-  if (anomalies.empty()) {
-    require_standard_output();
-    out << "Cannot find any anomaly node, no need to generate analyze file.\n";
+  const std::vector<std::string> steps = steps_of(options.input_path);
+  int nothing = exit_completed;
+  for (const std::string& folder : steps) {
+    if (steps.size() > 1) out << sanitised(folder) << ":\n";
+    const Step step = search_step(folder, warn);
+    if (step.anomalies.empty()) {
+      nothing = std::max(nothing, tell_of_nothing(step, out));
+      continue;
+    }
+    for (std::size_t i = 0; i < std::min(step.anomalies.size(), most_named_calls); ++i) {
+      warn_of_absent(step.ranks, step.anomalies[i], warn);
+    }
+    const std::string path = write_report(options, step);
+    const Anomaly& first = step.anomalies.front();
+    const recordings::Recording& recording = step.ranks[first.rank].recording;
+    out << sanitised("First NaN or infinity: rank " + std::to_string(step.ranks[first.rank].number) + ", " +
+                     std::string(recording.name(recording.calls[first.call])) + source_text(recording, first))
+        << '\n';
+    if (step.anomalies.size() > 1) {
+      out << "Calls as early as that: " << step.anomalies.size() - 1 << " more, in the file.\n";
+    }
+    out << "The analyze result is saved in: " << path << '\n';
+    tell_of_unsearched(step, out);
     return exit_completed;
   }
-  for (std::size_t i = 0; i < std::min(anomalies.size(), most_named_calls); ++i)
-    warn_of_absent(ranks, anomalies[i], warn);
-  prepare_output_directory(options.output_path);
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const std::string path = join_path(
-      options.output_path,
-      "anomaly_analyze_" + std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) + ".json");
-  AtomicFile file(path);
-  file.write(report_text(ranks, anomalies));
-  file.commit();
-  const Anomaly& first = anomalies.front();
-  const recordings::Recording& recording = ranks[first.rank].recording;
-  out << sanitised("First NaN or infinity: rank " + std::to_string(ranks[first.rank].number) + ", " +
-                   std::string(recording.name(recording.calls[first.call])) +
-                   (first.source ? " (already in its input)" : ""))
-      << '\n';
-  if (anomalies.size() > 1) out << "Calls as early as that: " << anomalies.size() - 1 << " more, in the file.\n";
-  out << "The analyze result is saved in: " << path << '\n';
-  tell_of_the_others();
-  return exit_completed;
+  return nothing;
 }
 
 }  // namespace msrun::overflow_check

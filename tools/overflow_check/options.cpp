@@ -8,7 +8,9 @@ namespace msrun::overflow_check {
 namespace {
 
 constexpr auto paths = std::to_array<Option>({
-    {"-i, --input_path DIR", "a step of a recording: holds rank0, rank1, ..., or is the folder of one dump.json",
+    {"-i, --input_path DIR",
+     "a step of a recording: holds rank0, rank1, ..., or is the folder of one dump.json; or a recording of several "
+     "steps",
      Takes::one_value},
     {"--output_path, -o [DIR]", "directory of the result, created if it is missing; default: ./output",
      Takes::optional_value},
@@ -19,7 +21,8 @@ CommandDescription description() {
   command.program = "overflow_check";
   command.summary =
       "overflow_check names the call that brought the first NaN or infinity into a run, over all ranks and through "
-      "their communications. It reads nothing but dump.json. Also: msrun overflow_check -i step0";
+      "their communications. Of each rank it reads dump.json, and construct.json and stack.json beside it. Also: msrun "
+      "overflow_check -i step0";
   command.usage = {"overflow_check -i DIR [-o DIR]"};
   command.sections = {{"Examples", {{"overflow_check -i dump/step0 -o out", "all ranks of a step"}}}};
   command.groups = {{"Options", paths}};

@@ -90,6 +90,20 @@ void append_texts(std::string& out, const std::vector<std::string>& texts, std::
   out += ']';
 }
 
+std::string_view source_word(Source source) {
+  switch (source) {
+    case Source::none:
+      return {};
+    case Source::input:
+      return "input";
+    case Source::parameters:
+      return "parameters";
+    case Source::inside:
+      return "inside";
+  }
+  return {};
+}
+
 // Anomalies by the names of their calls, and of entries of one name by how many of them stand before it in the file.
 using Wanted = std::map<std::string, std::map<std::size_t, const Anomaly*>>;
 
@@ -173,7 +187,12 @@ std::string call_text(const Recording& recording, const Anomaly& anomaly, const 
   } else {
     append_texts(out, *lines, 3);
   }
-  if (anomaly.source) out += ",\n      \"source\": \"input\"";
+  const auto add = [&](const char* key, std::string_view text) {
+    if (!text.empty()) out += ",\n      " + json_text(key) + ": " + json_text(text);
+  };
+  add("source", source_word(anomaly.source));
+  add("holder", anomaly.holder);
+  if (anomaly.seen_by) add("seen_by", recording.name(recording.calls[*anomaly.seen_by]));
   return out + "\n    }";
 }
 

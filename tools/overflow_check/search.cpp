@@ -1,75 +1,16 @@
 #include "tools/overflow_check/search.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "tools/overflow_check/evidence.h"
 #include "tools/recordings/call_rules.h"
 #include "tools/recordings/communication.h"
-#include "tools/recordings/not_finite.h"
-#include "tools/recordings/overflowed_sum.h"
 #include "tools/recordings/written_inputs.h"
 
 namespace msrun::overflow_check {
 namespace {
 
 using namespace recordings;
-
-// What is not finite among tensors: which of them, and whether an element is NaN.
-struct Found {
-  bool infinity = false;
-  bool minus_infinity = false;
-  bool nan = false;
-  bool other = false;  // in a sum alone, so that nothing is known of the elements
-
-  bool any() const { return infinity || minus_infinity || nan || other; }
-  void add(double number) {
-    const NotFinite kind = not_finite_kind(number);
-    infinity = infinity || kind == NotFinite::infinity;
-    minus_infinity = minus_infinity || kind == NotFinite::minus_infinity;
-    nan = nan || kind == NotFinite::nan;
-  }
-  // Nothing but infinities that others has as well.
-  bool are_in(const Found& others) const {
-    return !nan && !other && (!infinity || others.infinity) && (!minus_infinity || others.minus_infinity);
-  }
-};
-
-void look_at(const Recording& side, const Leaf& leaf, Found& found) {
-  Found of_leaf;
-  for (const Statistic statistic : {max_value, min_value}) {
-    of_leaf.add(number_of(side.texts, leaf.statistics[statistic]).value_or(0));
-  }
-  // Sums over infinities are not finite either.
-  for (const Statistic statistic : {mean_value, norm_value}) {
-    if (of_leaf.any() || std::isfinite(number_of(side.texts, leaf.statistics[statistic]).value_or(0))) continue;
-    if (!is_overflowed_sum(side, leaf, statistic)) of_leaf.other = true;
-  }
-  found.infinity = found.infinity || of_leaf.infinity;
-  found.minus_infinity = found.minus_infinity || of_leaf.minus_infinity;
-  found.nan = found.nan || of_leaf.nan;
-  found.other = found.other || of_leaf.other;
-}
-
-Found found_in(const Recording& side, const Call& call, bool outputs) {
-  Found found;
-  for (std::uint32_t i = call.leaves; i < call.leaf_end; ++i) {
-    const Leaf& leaf = side.leaves[i];
-    const bool output = leaf.state == State::output || leaf.state == State::parameters_grad;
-    if (output != outputs || !leaf.tensor) continue;
-    if (outputs || !is_only_written(side, call, leaf)) look_at(side, leaf, found);
-  }
-  return found;
-}
-
-// Infinities among the arguments that are no tensors: those of a mask, which are meant.
-Found given(const Recording& side, const Call& call) {
-  Found found;
-  for (std::uint32_t i = call.leaves; i < call.leaf_end; ++i) {
-    const Leaf& leaf = side.leaves[i];
-    if (leaf.state == State::input && !leaf.tensor) look_at(side, leaf, found);
-  }
-  return found;
-}
 
 CallPlace place_of(const Anomaly& anomaly) { return {static_cast<std::uint32_t>(anomaly.rank), anomaly.call}; }
 
@@ -85,42 +26,114 @@ std::vector<Anomaly> minimal(std::vector<Anomaly> all, const RankOrder& order) {
   return kept;
 }
 
+// Calls in the order in which they ran. Some recordings list the gradients of parameters with the forward of their
+// module, before any backward: those come behind the last backward.
+std::vector<std::uint32_t> in_order(const Recording& side) {
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> early;
+  bool has_backward = false;
+  std::size_t behind_backward = 0;
+  for (std::uint32_t c = 0; c < side.calls.size(); ++c) {
+    const Direction direction = side.calls[c].direction;
+    const bool is_gradient = direction == Direction::parameters_grad;
+    (is_gradient && !has_backward ? early : order).push_back(c);
+    if (direction != Direction::backward && !(is_gradient && has_backward)) continue;
+    has_backward = true;
+    behind_backward = order.size();
+  }
+  order.insert(order.begin() + static_cast<std::ptrdiff_t>(has_backward ? behind_backward : order.size()),
+               early.begin(), early.end());
+  return order;
+}
+
+class Search {
+ public:
+  explicit Search(const std::vector<std::pair<std::uint64_t, const Recording*>>& ranks)
+      : ranks_(ranks), order_(numbered(ranks)) {
+    for (const auto& [number, recording] : ranks) evidence_.emplace_back(*recording);
+  }
+
+  std::vector<Anomaly> run() {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) search(rank);
+    return minimal(found_.empty() ? std::move(seen_) : std::move(found_), order_);
+  }
+
+ private:
+  static std::vector<RankOrder::Rank> numbered(const std::vector<std::pair<std::uint64_t, const Recording*>>& ranks) {
+    std::vector<RankOrder::Rank> numbers;
+    for (const auto& [number, recording] : ranks) numbers.push_back({number, recording});
+    return numbers;
+  }
+
+  // Up to the first call that is to blame, which explains all later ones of its rank.
+  void search(std::size_t rank) {
+    const Recording& side = *ranks_[rank].second;
+    handed_on_ = {};
+    bool has_seen = false;
+    for (const std::uint32_t call : in_order(side)) {
+      const std::string_view name = side.name(side.calls[call]);
+      const Found outputs = evidence_[rank].outputs(call);
+      if (!may_hold_anything(name) && !is_uninitialised(api_of(name, side.calls[call]))) {
+        if (is_to_blame(rank, call, outputs, has_seen)) return;
+      }
+      handed_on_.add(outputs);
+    }
+  }
+
+  // Notes the call. has_seen: whether one is in seen_ of those that are named only if no other one is.
+  bool is_to_blame(std::size_t rank, std::uint32_t call, const Found& outputs, bool& has_seen) {
+    const Evidence& evidence = evidence_[rank];
+    const Found inputs = outputs.any() ? evidence.inputs(call) : evidence.arguments(call);
+    const auto see = [&](Source source) {
+      if (!has_seen) seen_.push_back({rank, call, source, {}, {}, {}});
+      has_seen = true;
+      return false;
+    };
+    const auto blame = [&](Source source) {
+      const CallPlace place{static_cast<std::uint32_t>(rank), call};
+      auto absent = source == Source::none ? order_.absent(place) : std::vector<std::uint64_t>();
+      found_.push_back({rank, call, source, std::move(absent), {}, {}});
+      return true;
+    };
+    if (!inputs.any()) {
+      if (!outputs.any() || is_inherited(rank, call)) return false;
+      return outputs.are_in(evidence.scalars(call)) ? see(Source::none) : blame(Source::none);
+    }
+    if (outputs.any() && is_from_outside(evidence, call, inputs, outputs)) return blame(Source::input);
+    const bool makes_nan = outputs.nan && !inputs.unknown_or_nan();
+    return makes_nan ? blame(Source::none) : see(Source::input);
+  }
+
+  // Whether no call before has handed on what this one has read. The negative infinities of a mask may be made once and
+  // for all before the recording begins, so that they count only where no mask gives such results.
+  bool is_from_outside(const Evidence& evidence, std::uint32_t call, const Found& inputs, const Found& outputs) const {
+    if (evidence.parameters(call).any()) return true;
+    if (handed_on_.unknown_or_nan()) return false;
+    if (inputs.unknown_or_nan()) return true;
+    if (inputs.infinity) return !handed_on_.infinity;
+    return !handed_on_.minus_infinity && (outputs.nan || outputs.infinity) && evidence.has_trained_minus_infinity(call);
+  }
+
+  // What another participant has put into a communication is not its own.
+  bool is_inherited(std::size_t rank, std::uint32_t call) const {
+    return std::ranges::any_of(
+        order_.participants({static_cast<std::uint32_t>(rank), call}), [&](const CallPlace& place) {
+          return (place.rank != rank || place.call != call) && evidence_[place.rank].inputs(place.call).any();
+        });
+  }
+
+  const std::vector<std::pair<std::uint64_t, const Recording*>>& ranks_;
+  RankOrder order_;
+  std::vector<Evidence> evidence_;
+  Found handed_on_;  // by the calls of the rank so far
+  std::vector<Anomaly> found_;
+  std::vector<Anomaly> seen_;
+};
+
 }  // namespace
 
 std::vector<Anomaly> find_anomalies(const std::vector<std::pair<std::uint64_t, const Recording*>>& ranks) {
-  std::vector<RankOrder::Rank> numbers;
-  for (const auto& [number, recording] : ranks) numbers.push_back({number, recording});
-  const RankOrder order(numbers);
-  std::vector<Anomaly> found;
-  std::vector<Anomaly> seen;
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const Recording& side = *ranks[r].second;
-    for (std::uint32_t c = 0; c < side.calls.size(); ++c) {
-      const Call& call = side.calls[c];
-      const std::string_view name = side.name(call);
-      if (may_hold_anything(name) || is_uninitialised(api_of(name, call))) continue;
-      const Found inputs = found_in(side, call, false);
-      const Found outputs = found_in(side, call, true);
-      const bool new_nan = outputs.nan && !inputs.nan && !inputs.other;
-      if (inputs.any() && !new_nan) {
-        seen.push_back({r, c, true, {}});
-        continue;
-      }
-      if (!outputs.any()) continue;
-      if (!inputs.any() && outputs.are_in(given(side, call))) {
-        seen.push_back({r, c, false, {}});
-        continue;
-      }
-      // What another participant has put into a communication is not its own.
-      const bool inherited =
-          std::ranges::any_of(order.participants({static_cast<std::uint32_t>(r), c}), [&](const CallPlace& place) {
-            const Recording& other = *ranks[place.rank].second;
-            return found_in(other, other.calls[place.call], false).any();
-          });
-      if (!inherited || inputs.any()) found.push_back({r, c, false, order.absent({static_cast<std::uint32_t>(r), c})});
-    }
-  }
-  return minimal(found.empty() ? std::move(seen) : std::move(found), order);
+  return Search(ranks).run();
 }
 
 }  // namespace msrun::overflow_check
