@@ -435,9 +435,14 @@ std::uint64_t random_key(std::uint64_t seed, std::string_view api, std::string_v
   return hash;
 }
 
+std::string complex_refusal(DType dtype) {
+  return "Statistics do not tell which values a complex tensor had (" + std::string(torch_name(dtype)) +
+         "): record with the task tensor.";
+}
+
 Tensor random_tensor(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range, RandomWords& words,
                      RangeRule rule) {
-  if (is_complex(dtype)) throw SkipError("Dtype is not supported: " + std::string(torch_name(dtype)));
+  if (is_complex(dtype)) throw SkipError(complex_refusal(dtype));
   const Bounds bounds = bounds_of(range, element_count(shape), rule);
   if (is_floating(dtype)) return float_tensor(dtype, shape, bounds, words, rule);
   if (dtype == DType::boolean) return bool_tensor(shape, bounds, words);

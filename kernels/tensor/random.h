@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "kernels/tensor/tensor.h"
@@ -70,6 +71,9 @@ struct ValueRange {
 // (upstream), or in double with the result clamped to the finite range. literal takes the extrema as they are, as the
 // old pre-check does (att_layout.md 4): what NaN or infinite bounds give follows from the arithmetic alone.
 enum class RangeRule : std::uint8_t { finite, torch, literal };
+
+// Why none can be made of a complex dtype: extrema of complex numbers are not recorded.
+std::string complex_refusal(DType dtype);
 
 // A tensor of dtype with uniform values between the recorded extrema, which appear as its first and last element.
 // Complex dtypes and missing statistics throw SkipError. Rules: acc_check_pytorch.md 6.3.

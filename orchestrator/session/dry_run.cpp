@@ -16,6 +16,7 @@
 #include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
+#include "kernels/tensor/random.h"
 #include "orchestrator/command/option_values.h"
 #include "orchestrator/plan/forecast.h"
 #include "orchestrator/session/host_slowness.h"
@@ -101,6 +102,8 @@ std::string refusal_of(const ApiCall& call, const std::string& missing_root) {
     const bool is_ranged = (tensor.min || tensor.min_finite) && (tensor.max || tensor.max_finite);
     if (!dtype) {
       reason = "Dtype is not supported: " + tensor.dtype;
+    } else if (is_complex(*dtype)) {
+      reason = complex_refusal(*dtype);
     } else if (!is_ranged && *dtype != DType::boolean && std::ranges::find(tensor.shape, 0) == tensor.shape.end()) {
       reason = "The minimum and the maximum of a tensor are not recorded, from which its data are made.";
     }

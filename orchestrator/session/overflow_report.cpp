@@ -15,7 +15,12 @@ void log_finding(const Dialect& dialect, const ApiResult& result, bool compat_ms
   const std::string message = sanitised(result.message);
   const bool by_rule = !result.overflow && result.device < 0;
   if (!result.overflow && !by_rule) {
-    spdlog::error("Run {} acc_check Error: {}", result.name, message);
+    // What cannot be checked as it was recorded is no failure of the call.
+    if (result.outcome == Outcome::not_checkable && !compat_msprobe) {
+      spdlog::warn("{} was not checked: {}", result.name, message);
+    } else {
+      spdlog::error("Run {} acc_check Error: {}", result.name, message);
+    }
     return;
   }
   const bool is_sound = result.overflow && result.overflow->is_none() && !compat_msprobe;

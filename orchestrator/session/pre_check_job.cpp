@@ -124,9 +124,11 @@ void PreCheckJob::configure(const Options& options) {
 }
 
 void PreCheckJob::select(const Options& options, PlanOptions& plan_options) const {
-  plan_options.refusal = [this](const Dialect& dialect, const std::string& name) {
-    return dialect.check_refusal(
+  plan_options.refusal = [this, compat = options.compat_msprobe](const Dialect& dialect, const std::string& name) {
+    Refusal refusal = dialect.check_refusal(
         name, [this](std::string_view api) { return config_.list_verdict(api) == ListVerdict::run; });
+    if (!compat && !refusal.plain.empty()) refusal.reason = refusal.plain;
+    return refusal;
   };
   plan_options.layout = options.layout;
   plan_options.filter_duplicates = options.filter_api;

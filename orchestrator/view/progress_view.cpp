@@ -68,8 +68,10 @@ class HumanView : public ProgressView {
       name(spdlog::level::warn, result,
            "Suspicious: " + std::string(status_text(overall_status(result))) + " " + result.name + ": " +
                reason_text(reason_of(result)));
-    } else if (result.outcome == Outcome::failed_to_run || result.outcome == Outcome::not_checkable) {
+    } else if (result.outcome == Outcome::failed_to_run) {
       name(spdlog::level::err, result, "Run " + result.name + " acc_check Error: " + first_line(result.message));
+    } else if (result.outcome == Outcome::not_checkable) {
+      name(spdlog::level::warn, result, result.name + " was not checked: " + first_line(result.message));
     }
   }
 

@@ -55,6 +55,8 @@ struct Refusal {
   std::string reason;
   // A rule leaves it out, or the user's lists; otherwise nobody knows its operator, or its name is none of a call.
   bool by_rule = true;
+  // What is said in place of a documented reason that speaks of something else; empty where that is right.
+  std::string plain = {};
 };
 
 // How the results of a pre-check are judged and written: as the tool in use does it, as the old tool of 2023 meant it

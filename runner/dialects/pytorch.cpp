@@ -72,8 +72,11 @@ class PyTorch final : public Dialect {
     const std::optional<ApiName> parts = ApiName::parse(name);
     if (!parts) return {unsupported, false};
     if (is_of_no_operator(parts->type)) return {unsupported};
-    if (is_never_run(parts->api) || !is_listed(parts->api)) {
-      return {"API " + parts->api + " in black list or not in white list. SKIP."};
+    const std::string not_listed = "API " + parts->api + " in black list or not in white list. SKIP.";
+    if (!is_listed(parts->api)) return {not_listed};
+    if (is_never_run(parts->api)) {
+      return {not_listed, true,
+              "API " + parts->api + " is not checked: it converts, or returns memory that nobody has written. SKIP."};
     }
     if (!has_operator(parts)) return {unsupported, false};
     return {};

@@ -74,7 +74,7 @@ TEST_F(Overflow, SaysOfEveryCallWhetherItIsNormal) {
                  "[INFO] Distributed api is not supported for overflow check. SKIP.",
                  "[INFO] NPU api is not supported for overflow check. SKIP.",
                  "[WARNING] API Torch.no_such_api.0 not support for overflow check. SKIP.",
-                 HasSubstr("[ERROR] Run Torch.sin.0 acc_check Error: input_args[0]"),
+                 HasSubstr("[WARNING] Torch.sin.0 was not checked: input_args[0] was not recorded."),
                  "[INFO] Of 9 calls: 1 no overflow, 3 normal overflow (on both sides), 0 abnormal overflow, 5 skipped.",
                  "[WARNING] simulated device; no NPU or GPU was tested.", "[INFO] acc_check task completed."));
   const Rows rows = read_csv(file);
@@ -87,6 +87,21 @@ TEST_F(Overflow, SaysOfEveryCallWhetherItIsNormal) {
   EXPECT_EQ(sides(4), " / /skip");
   EXPECT_EQ(sides(5), "True/True/normal");
   for (std::size_t row = 6; row < 10; ++row) EXPECT_EQ(sides(row), " / /skip") << row;
+}
+
+// What cannot be checked as it was recorded is no failure: a dtype that the dumper leaves empty, complex statistics.
+TEST_F(Overflow, WhatCannotBeCheckedIsNoError) {
+  const std::string complex = tensor("complex64", "[4]", "null", "null");
+  const std::string few = entry("Tensor.to.0", large + ", {}") + "," + entry("Torch.mul.0", complex + "," + complex);
+  const Finished run =
+      check(write_dump(dump_text(few + "," + entry("Torch.add.0", large + "," + large))), {"-o", out()});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, Not(HasSubstr("[ERROR]")));
+  EXPECT_THAT(run.out, HasSubstr("[WARNING] Torch.mul.0 was not checked: Statistics do not tell which values a complex "
+                                 "tensor had (torch.complex64): record with the task tensor."));
+  const Finished compat =
+      check(write_dump(dump_text(entry("Torch.mul.0", complex + "," + complex))), {"--compat", "msprobe"});
+  EXPECT_THAT(compat.out, HasSubstr("[ERROR] Run Torch.mul.0 acc_check Error: "));
 }
 
 // As msProbe words it.

@@ -384,6 +384,23 @@ TEST(Selection, WhiteAndBlackListSkipTheRest) {
   }
 }
 
+// A conversion is left out whatever the lists say: where there are none, nobody speaks of them.
+TEST(Selection, WhatIsNeverRunIsNotBlamedOnLists) {
+  const TemporaryDirectory scratch;
+  scratch.write("dump.json",
+                R"({"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": null, "data": {
+                  "Torch.empty.0.forward": {"input_args": [{"type": "int", "value": 4}], "input_kwargs": {},
+                                            "output": []}}})");
+  const auto message = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"-api_info", scratch / "dump.json", "-o", scratch / "out", "--backend", "sim"});
+    fs::remove_all(scratch / "out");
+    EXPECT_EQ(msrun(more, scratch.path()).exit_code, 1);
+    return read_csv(only_file(scratch / "out", "accuracy_checking_result_")).at(1).back();
+  };
+  EXPECT_EQ(message({}), "API empty is not checked: it converts, or returns memory that nobody has written. SKIP.");
+  EXPECT_EQ(message({"--compat", "msprobe"}), "API empty in black list or not in white list. SKIP.");
+}
+
 TEST(ErrorData, HoldsTheTensorsOfCallsThatDoNotPass) {
   const TemporaryDirectory scratch;
   write_file(scratch / "config.json", R"({"acc_check": {"error_data_path": ")" + scratch.path().string() + R"("}})");
