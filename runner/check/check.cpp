@@ -194,7 +194,12 @@ class Check {
       look_again(device_, {call, op.name, *traits_, only_output, run_of_second_look, options_.rank}, device, result_);
     }
     if (keeps_tensors(result_, shares_by_chance_)) save(call, bench, device);
-    if (!is_clean(result_) || is_unsteady(result_)) result_.input_notes = input_notes(call);
+    if (!is_clean(result_) || is_unsteady(result_)) {
+      result_.input_notes = input_notes(call);
+    } else if (result_.forward != Status::pass || (result_.backward && *result_.backward != Status::pass)) {
+      // Of what rounding explains the recording tells enough, and takes no look at elements.
+      result_.input_notes = input_notes(recorded_);
+    }
     return call.recorded && call.hf32_changed;
   }
 

@@ -1,11 +1,13 @@
 #include "runner/report/call_details.h"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "kernels/base/text.h"
+#include "kernels/compare/message_lines.h"
 #include "kernels/compare/walk_limits.h"
 #include "runner/results/counts.h"
 #include "runner/results/reason.h"
@@ -17,8 +19,6 @@ using Json = nlohmann::json;
 
 constexpr std::size_t most_rows = 24;
 constexpr std::size_t most_message_lines = 12;
-
-bool is_telling(const DetailsRow& row) { return row.beyond_rounding || row.status != Status::pass; }
 
 // Pairs of a place in the histogram and the elements there.
 Json sizes_json(const std::vector<std::uint64_t>& counts) {
@@ -70,6 +70,15 @@ Json lines_json(const DetailsRow& row, const Redaction& redaction) {
   return lines;
 }
 
+// What is wrong with an output of which no elements are counted: its dtype, say.
+std::string finding_of(const DetailsRow& row, const Redaction& redaction) {
+  std::size_t begin = find_verdict(row.message, unexplained_line);
+  if (begin == std::string::npos) return {};
+  begin += unexplained_line.size();
+  const std::string line = first_line(row.message.substr(begin));
+  return redaction.line(&row, line.substr(std::min(line.find_first_not_of(": "), line.size())));
+}
+
 void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& details,
               std::optional<double> max_abs_error, const Redaction& redaction) {
   std::size_t number = 0;
@@ -86,10 +95,9 @@ void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& 
               {"status", status_text(row.status)},
               {"beyond", row.beyond_rounding},
               {"rounding", row.rounding_only}};
-    if (is_telling(row)) {
-      json["metrics"] = metrics_json(row, max_abs_error, redaction);
-      json["lines"] = lines_json(row, redaction);
-    }
+    json["metrics"] = metrics_json(row, max_abs_error, redaction);
+    json["lines"] = lines_json(row, redaction);
+    if (row.beyond_rounding && !row.difference) json["finding"] = finding_of(row, redaction);
     if (row.difference) json["difference"] = difference_json(*row.difference);
     if (row.trust.visible) json["visible"] = {row.trust.visible->of_one, row.trust.visible->of_all};
     rows.push_back(std::move(json));
@@ -125,12 +133,15 @@ Json call_details(const ApiResult& result, std::optional<double> max_abs_error, 
   add_rows(rows, "backward", result.backward_rows, max_abs_error, redaction);
   Json lines = Json::array();
   std::string output;
-  if (is_suspicious(result)) {
+  const Status status = overall_status(result);
+  if (is_suspicious(result) || status == Status::warning || status == Status::error) {
     const Reason reason = reason_of(result);
     output = reason.output;
     for (const std::string& line : reason.lines) lines.push_back(redaction.line(reason.row, line));
   } else {
-    lines.push_back(redaction.reason(first_line(result.message)));
+    const std::string line = first_line(result.message);
+    lines.push_back(line.empty() && is_mistrusted(result) ? std::string(mistrust_sentence(result.mistrust))
+                                                          : redaction.reason(line));
   }
   Json details{{"output", output},
                {"reason", lines},

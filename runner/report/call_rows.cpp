@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
 #include "kernels/base/text.h"
 #include "kernels/io/html/text.h"
+#include "runner/report/shortened.h"
 #include "runner/results/api_name.h"
 #include "runner/results/counts.h"
 #include "runner/results/rank_calls.h"
@@ -61,6 +63,37 @@ char visible_letter(const ApiResult& result) {
   return letters[static_cast<std::size_t>(std::clamp(*exponent, least_visible, most) - least_visible)];
 }
 
+// Two letters: 32 steps to a power of two, from least_error on; a zero comes first, what is no number last.
+std::string error_letters(const std::optional<double>& error) {
+  constexpr double least_error = -80;
+  constexpr double steps = 32;
+  constexpr double most = 4095;
+  if (!error) return {not_known, not_known};
+  double code = 0;
+  if (!std::isfinite(*error)) {
+    code = most;
+  } else if (*error > 0) {
+    code = std::clamp(std::round((std::log2(*error) - least_error) * steps) + 1, 1.0, most - 1);
+  }
+  const auto number = static_cast<std::size_t>(code);
+  return {letters[number / letters.size()], letters[number % letters.size()]};
+}
+
+// Of all outputs and gradients; nothing where none has that metric.
+std::optional<double> largest(const ApiResult& result, Metric metric) {
+  std::optional<double> found;
+  for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
+    for (const DetailsRow& row : *rows) {
+      const Cell& cell = row[metric];
+      if (cell.kind == Cell::Kind::blank) continue;
+      // NaN is larger than any number.
+      if (!found || !(cell.value <= *found)) found = cell.value;
+      if (std::isnan(cell.value)) return found;
+    }
+  }
+  return found;
+}
+
 std::string note_of(const ApiResult& result, Standing standing, const Redaction& redaction) {
   std::string note;
   if (standing == Standing::suspicious || standing == Standing::inconsistent || standing == Standing::rounding) {
@@ -89,7 +122,7 @@ std::size_t TextTable::number_of(const std::string& text) {
   return found->second;
 }
 
-void CallRows::add(const ApiResult& result, Standing standing) {
+void CallRows::add(const ApiResult& result, Standing standing, const std::string& module, const std::string& line) {
   add_name(result.name);
   standings_ += report::letter(standing);
   statuses_ += letter(result.forward);
@@ -102,6 +135,13 @@ void CallRows::add(const ApiResult& result, Standing standing) {
   const std::uint64_t phases = (times.materialise + times.device + times.benchmark + times.compare) / 1000;
   took_.push_back(rounded((result.run.took > 0 ? result.run.took : phases) / 10));
   visible_ += visible_letter(result);
+  // Absolute errors are on the scale of the values.
+  errors_ += error_letters(redaction_.on() ? std::nullopt : largest(result, Metric::max_abs_error));
+  errors_ += error_letters(largest(result, Metric::max_relative_error));
+  module_.push_back(modules_.number_of(module));
+  line_.push_back(lines_.number_of(line));
+  has_modules_ = has_modules_ || !module.empty();
+  has_lines_ = has_lines_ || !line.empty();
   add_note(result, standing);
   ++size_;
 }
@@ -128,13 +168,7 @@ void CallRows::add_name(const std::string& title) {
 
 // Why a call is what it is, in one line. Of calls that nothing speaks against less is told where there are very many.
 void CallRows::add_note(const ApiResult& result, Standing standing) {
-  std::string note = note_of(result, standing, redaction_);
-  if (note.size() > longest_note) {
-    std::size_t end = longest_note;
-    while (end > 0 && (static_cast<unsigned char>(note[end]) & 0xC0U) == 0x80U) --end;
-    note.resize(end);
-    note += " ...";
-  }
+  std::string note = shortened(note_of(result, standing, redaction_), longest_note);
   const bool is_rounding = standing == Standing::rounding;
   if (!note.empty() && !notes_.has(note)) {
     const std::size_t bytes = note.size() + 4;
@@ -173,6 +207,15 @@ std::string CallRows::json() const {
   add("device", device_.json());
   add("took", took_.json());
   add("visible", "\"" + visible_ + "\"");
+  add("errors", "\"" + errors_ + "\"");
+  if (has_modules_) {
+    add("modules", html::script_json(modules_.texts()));
+    add("module", module_.json());
+  }
+  if (has_lines_) {
+    add("lines", html::script_json(lines_.texts()));
+    add("line", line_.json());
+  }
   add("note", note_.json());
   return text + "}";
 }

@@ -49,8 +49,9 @@ class CallRows {
  public:
   explicit CallRows(const Redaction& redaction) : redaction_(redaction) {}
 
-  // Calls in dump order; the row of a call is how many were added before it.
-  void add(const ApiResult& result, Standing standing);
+  // Calls in dump order; the row of a call is how many were added before it. module and line: where in the model the
+  // call is, where that is known.
+  void add(const ApiResult& result, Standing standing, const std::string& module = {}, const std::string& line = {});
   std::size_t size() const { return size_; }
   // As the text of a JSON object, fit for a script element.
   std::string json() const;
@@ -66,6 +67,8 @@ class CallRows {
   TextTable dtypes_;
   TextTable shapes_;
   TextTable notes_;
+  TextTable modules_;
+  TextTable lines_;
   std::vector<std::uint64_t> next_;  // by API: the index that its next call is expected to have
   NumberColumn api_;
   NumberColumn rank_;
@@ -79,7 +82,12 @@ class CallRows {
   NumberColumn device_;
   NumberColumn took_;    // tens of microseconds, three digits
   std::string visible_;  // a letter each: the exponent of the smallest visible fault of one element
-  NumberColumn note_;    // numbers of the texts from 1 on; 0: none
+  std::string errors_;   // four letters each: the largest absolute and relative error
+  NumberColumn module_;
+  NumberColumn line_;
+  bool has_modules_ = false;  // else module_ says nothing
+  bool has_lines_ = false;
+  NumberColumn note_;  // numbers of the texts from 1 on; 0: none
   std::size_t note_bytes_ = 0;
   std::size_t rounding_bytes_ = 0;  // of these: what explains calls that nothing speaks against
 };

@@ -23,12 +23,28 @@ constexpr std::array<std::string_view, 4> private_keys{"host", "hostname", "node
 // The page is read in other time zones than the run's.
 constexpr const char* utc_form = "%Y-%m-%d %H:%M:%S UTC";
 
-// A number, a text, or several of them.
+// "sim faults" of "sim_faults".
+std::string words_of(const std::string& key) {
+  std::string words = sanitised(key);
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+// A number, a text, or several of them; of an object its names with their values.
 std::string plain(const Metadata& value) {
   if (value.is_string()) return sanitised(value.get<std::string>());
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_object()) {
+    std::string text;
+    for (const auto& [key, entry] : value.items()) {
+      const std::string of_entry = plain(entry);
+      if (!of_entry.empty()) text += (text.empty() ? "" : ", ") + words_of(key) + " " + of_entry;
+    }
+    return text;
+  }
   if (value.is_array()) {
     std::string text;
-    for (const Metadata& entry : value) text += (text.empty() ? "" : ", ") + plain(entry);
+    for (const Metadata& entry : value) text += (text.empty() ? "" : entry.is_object() ? "; " : ", ") + plain(entry);
     return text;
   }
   return value.is_null() ? "" : sanitised(value.dump(-1, ' ', false, Metadata::error_handler_t::replace));
@@ -38,8 +54,8 @@ std::string plain(const Metadata& object, const char* key) { return plain(object
 
 // "Sim faults" of "sim_faults".
 std::string title_of(const std::string& key) {
-  std::string title = sanitised(key);
-  std::ranges::replace(title, '_', ' ');
+  if (key == "csv") return "CSV";
+  std::string title = words_of(key);
   if (!title.empty() && title.front() >= 'a' && title.front() <= 'z') title.front() += 'A' - 'a';
   return title;
 }

@@ -1,6 +1,7 @@
 #include "runner/report/report.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "runner/report/conclusion.h"
 #include "runner/report/facts.h"
 #include "runner/report/page_parts.h"
+#include "runner/report/places.h"
 #include "runner/report/standing.h"
 #include "runner/report/timeline.h"
 #include "runner/results/api_name.h"
@@ -85,8 +87,12 @@ using Group = std::vector<Notable>;
 
 class PageData {
  public:
-  PageData(const RunRecords& records, const Redaction& redaction)
-      : records_(records), redaction_(redaction), rows_(redaction), row_of_(records.results.tasks(), -1) {
+  PageData(const RunRecords& records, const Redaction& redaction, const Places& places)
+      : records_(records),
+        redaction_(redaction),
+        places_(places),
+        rows_(redaction),
+        row_of_(records.results.tasks(), -1) {
     add_rows();
     sort_groups();
   }
@@ -122,9 +128,12 @@ class PageData {
       row_of_[task] = static_cast<std::int64_t>(rows_.size());
       records_.results.visit(task, [&](const ApiResult& result) {
         const Standing standing = standing_of(result);
-        rows_.add(result, standing);
+        rows_.add(result, standing, places_.module(task), places_.line(task));
         add_blames(result);
-        if (standing > Standing::failed_to_run) return;
+        if (standing > Standing::failed_to_run) {
+          if (standing <= Standing::pass) others_[static_cast<std::size_t>(standing)].push_back({task, 0});
+          return;
+        }
         const Notable notable{task, severity(standing, overall_status(result))};
         (notable.severity < 0 ? failed_ : groups[std::string(api_of(without_rank(result.name)))]).push_back(notable);
       });
@@ -186,18 +195,24 @@ class PageData {
         left += group.size() - place - 1;
       }
     }
-    for (const Notable& notable : failed_) {
-      if (!add(notable)) break;
+    for (const Group* calls : {&failed_, &of(Standing::rounding), &of(Standing::mistrusted), &of(Standing::pass)}) {
+      for (const Notable& notable : *calls) {
+        if (!add(notable)) return details;
+      }
     }
     return details;
   }
 
+  const Group& of(Standing standing) const { return others_[static_cast<std::size_t>(standing)]; }
+
   const RunRecords& records_;
   const Redaction& redaction_;
+  const Places& places_;
   CallRows rows_;
   std::vector<std::int64_t> row_of_;  // by task
   std::vector<Group> groups_;         // by API, the one to look at first in front
   Group failed_;
+  std::array<Group, static_cast<std::size_t>(Standing::pass) + 1> others_;  // by standing: nothing speaks against them
   std::map<std::int32_t, std::pair<std::size_t, std::int64_t>> blames_;  // by device: its calls, the row of the first
 };
 
@@ -319,6 +334,15 @@ std::string title_of(const RunRecords& records, const Redaction& redaction) {
   return "Accuracy check of " + (before == std::string::npos ? recording : recording.substr(before + 1));
 }
 
+// How much is known of where in the model calls are; empty where nobody asks.
+std::string places_text(const RunRecords& records, const Places& places, const Redaction& redaction) {
+  if (redaction.on() || recording_of(records.metadata).empty()) return {};
+  if (!places.problem().empty()) return "not known for all calls: " + places.problem();
+  std::string text = "from construct.json and stack.json beside the recording";
+  if (!places.has_recorded_modules()) text += "; the recording has no modules, which level mix would record";
+  return text;
+}
+
 std::string script() {
   std::string text;
   for (const std::string_view part :
@@ -339,7 +363,9 @@ std::string report_page(const journal::Source& source, const std::string& stamp,
 
 std::string report_page(const RunRecords& records, const std::string& stamp, const ReportStyle& style) {
   const Redaction redaction = redaction_for(records, style);
-  PageData data(records, redaction);
+  // Lines name files, and modules are the model's own.
+  const Places places = style.share ? Places() : Places(records);
+  PageData data(records, redaction, places);
   const Conclusion conclusion = conclusion_of(records, data.foremost());
   const std::string title = title_of(records, redaction);
   Json json = data.json();
@@ -349,9 +375,14 @@ std::string report_page(const RunRecords& records, const std::string& stamp, con
   json["share"] = style.share;
   json["journal"] = records.sources.files.empty();
   json["judged"] = records.sources.judges_rounding;
+  json["unrecorded"] = places.unrecorded();
+  Facts facts = run_facts(records, stamp, redaction);
+  if (const std::string known = places_text(records, places, redaction); !known.empty()) {
+    facts.emplace_back("Modules and lines", known);
+  }
   return head(title) + "<body>\n<header>\n<h1>" + html::escaped(title) + "</h1>\n<p id=\"conclusion\" class=\"" +
          conclusion.tone + "\">" + html::escaped(conclusion.sentence) + "</p>\n" + notice_of(records, redaction) +
-         std::string(body_markup) + facts_markup(run_facts(records, stamp, redaction)) + std::string(end_markup) +
+         std::string(body_markup) + facts_markup(facts) + std::string(end_markup) +
          "<script type=\"application/json\" id=\"data\">" + "{\"rows\":" + data.rows_text() + "," +
          html::script_json(json).substr(1) + "</script>\n<script>\n" + script() + "</script>\n</body>\n</html>\n";
 }

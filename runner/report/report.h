@@ -1,5 +1,6 @@
 // The report of a run: one HTML file that needs nothing but a browser. That of a run with a journal is made from the
-// journal's records alone, so that it has the same bytes at the end of the run and whenever it is made later.
+// journal's records, and says with the files beside the recording where in the model calls are (places.h). It has the
+// same bytes at the end of the run and whenever it is made later, as long as these files are there.
 #pragma once
 
 #include <string>

@@ -15,8 +15,8 @@ Standing standing_of(const ApiResult& result) {
   if (overall_status(result) == Status::skip) {
     return result.outcome == Outcome::skipped_by_rule ? Standing::by_rule : Standing::not_checkable;
   }
-  if (is_mistrusted(result)) return Standing::mistrusted;
-  return overall_status(result) == Status::pass ? Standing::pass : Standing::rounding;
+  if (overall_status(result) != Status::pass) return Standing::rounding;
+  return is_mistrusted(result) ? Standing::mistrusted : Standing::pass;
 }
 
 }  // namespace msrun::report

@@ -126,7 +126,7 @@ struct ApiResult {
   std::optional<Repeats> repeats;
   std::optional<Agreement> agreement;
   RunTime run;
-  // What a call was given that is suspicious or failed to run; of others nobody asks.
+  // What a call was given that is a warning or an error, suspicious, or failed to run; of a pass nobody asks.
   std::vector<InputNote> input_notes;
   // Why its tensors, which were to be kept, could not be; empty where they were, or none were to be.
   std::string unsaved;

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "kernels/io/dump/companions.h"
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"
-#include "tools/recordings/companions.h"
 
 FUZZ_TARGET(companions_fuzz) {
   using namespace msrun;

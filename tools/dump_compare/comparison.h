@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "kernels/io/dump/companions.h"
 #include "tools/common/memory_budget.h"
 #include "tools/dump_compare/table.h"
 #include "tools/dump_compare/tensor_files.h"
-#include "tools/recordings/companions.h"
 
 namespace msrun::dump_compare {
 

@@ -15,10 +15,10 @@
 #include "kernels/base/own_programs.h"
 #include "kernels/base/processes.h"
 #include "kernels/base/text.h"
+#include "kernels/io/dump/companions.h"
 #include "kernels/io/files/paths.h"
 #include "tools/dump_compare/divergence.h"
 #include "tools/dump_compare/result_files.h"
-#include "tools/recordings/companions.h"
 
 namespace msrun::dump_compare {
 namespace {

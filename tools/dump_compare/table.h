@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/io/dump/companions.h"
 #include "tools/dump_compare/judge.h"
-#include "tools/recordings/companions.h"
 
 namespace msrun::dump_compare {
 

@@ -7,12 +7,12 @@
 #include "kernels/base/error.h"
 #include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
+#include "kernels/io/dump/companions.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/json/json_tree.h"
 #include "tools/graph/dump_reader.h"
 #include "tools/graph/overflow.h"
-#include "tools/recordings/companions.h"
 #include "tools/recordings/recording_reader.h"
 
 namespace msrun::graph {

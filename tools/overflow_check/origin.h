@@ -1,8 +1,8 @@
 // Which module a value comes from that no recorded call has handed on.
 #pragma once
 
+#include "kernels/io/dump/companions.h"
 #include "tools/overflow_check/search.h"
-#include "tools/recordings/companions.h"
 
 namespace msrun::overflow_check {
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "kernels/io/dump/companions.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/json/json_tree.h"
-#include "tools/recordings/companions.h"
 
 namespace msrun::overflow_check {
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tools/recordings/companions.h"
+#include "kernels/io/dump/companions.h"
 #include "tools/recordings/recording.h"
 
 namespace msrun::recordings {

@@ -1,4 +1,4 @@
-#include "tools/recordings/companions.h"
+#include "kernels/io/dump/companions.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -33,6 +33,11 @@ class Construct {
  public:
   void add(std::string call, std::string parent) { parents_[std::move(call)] = std::move(parent); }
   bool empty() const { return parents_.empty(); }
+  // Hands all calls to take, each with its module, in no order.
+  template <class Take>
+  void for_each(const Take& take) const {
+    for (const auto& [call, parent] : parents_) take(call, parent);
+  }
   // Empty if it has none.
   std::string parent(std::string_view call) const;
   // From the outermost module to the call itself. A circle ends the search.

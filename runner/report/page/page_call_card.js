@@ -136,7 +136,7 @@ function outputOf(row) {
   }
   if (columns.childNodes.length) box.append(columns);
   if (row.lines && row.lines.length) {
-    const lines = make('details', {}, make('summary', { class: 'soft' }, 'Message'));
+    const lines = make('details', { open: !row.beyond && row.lines.length < 3 }, make('summary', { class: 'soft' }, 'Message'));
     for (const line of row.lines) lines.append(make('div', { class: 'soft' }, line));
     box.append(lines);
   }
@@ -144,7 +144,7 @@ function outputOf(row) {
 }
 
 // What decided against the call: the metric with its limit and value, and the bound.
-function failureOf(details) {
+function failureOf(details, standing) {
   const lines = [];
   for (const row of details.rows) {
     const failed = (row.metrics || []).find(([, , , isFailed]) => isFailed);
@@ -154,10 +154,12 @@ function failureOf(details) {
       lines.push({ cells: [row.name, 'beyond rounding', commas(wrong) + ' of ' + commas(elements),
         'none' + (explained > 0 ? ' (typical element: relative error up to ' + small(explained) + ')' : '')], failed: true });
     } else if (row.beyond) {
-      lines.push({ cells: [row.name, 'beyond rounding', 'some elements', 'none'], failed: true });
+      lines.push(row.finding ? { cells: [row.name, 'not what the call gives', row.finding, ''], failed: true }
+        : { cells: [row.name, 'beyond rounding', 'some elements', 'none'], failed: true });
     }
   }
-  return lines.length ? make('div', {}, make('h3', {}, 'What failed'), tableOf(['Output', 'Metric or bound', 'Value', 'Limit'], lines, ['nowrap', 'value', 'value', ''])) : '';
+  const title = 'su'.includes(standing) ? 'What failed' : 'Beyond the documented limits, and explained by rounding';
+  return lines.length ? make('div', {}, make('h3', {}, title), tableOf(['Output', 'Metric or bound', 'Value', 'Limit'], lines, ['nowrap', 'value', 'value', ''])) : '';
 }
 
 // All that is known of one call.
@@ -173,9 +175,13 @@ function callCard(row, isPanel) {
   if (rows.device[row] >= 0) meta.push('device ' + rows.device[row]);
   if (tookText(row)) meta.push(tookText(row));
   card.append(make('p', { class: 'meta' }, meta.join(' \u00b7 ')));
+  if (moduleOf(row) || lineOf(row)) {
+    card.append(make('p', { class: 'meta place' }, [moduleOf(row) && 'in ' + moduleOf(row), lineOf(row)].filter((text) => text).join(' \u00b7 ')));
+  }
   if (!details) {
     const note = noteOf(row) || { p: 'The device agrees with the benchmark.', r: 'A warning or error by the documented limits, no larger than rounding makes it.' }[standing];
     if (note) card.append(make('div', { class: 'why' + ('sf'.includes(standing) ? '' : ' plain') }, make('p', {}, note)));
+    if (errorText(row)) card.append(make('p', { class: 'soft' }, 'Largest error of an output or gradient: ' + errorText(row) + '. The details file has all metrics.'));
     if (visibleOf(row) !== null) {
       card.append(make('p', { class: 'soft' }, 'An error of ' + relativeText(visibleOf(row)) + ' in one typical element of each output would have shown.'));
     }
@@ -186,10 +192,11 @@ function callCard(row, isPanel) {
     card.append(commandsOf(row, null));
     return card;
   }
-  const why = make('div', { class: 'why' });
-  details.reason.forEach((line, i) => why.append(make('p', { class: i > 0 ? 'cause' : undefined }, (i === 0 && details.output ? details.output + ': ' : '') + line)));
+  const why = make('div', { class: 'why' + ('suf'.includes(standing) ? '' : ' plain') });
+  const reasons = details.reason.filter((line) => line);
+  (reasons.length ? reasons : ['The device agrees with the benchmark.']).forEach((line, i) => why.append(make('p', { class: i > 0 ? 'cause' : undefined }, (i === 0 && details.output ? details.output + ': ' : '') + line)));
   card.append(why);
-  const columns = make('div', { class: 'columns two' }, failureOf(details));
+  const columns = make('div', { class: 'columns two' }, failureOf(details, standing));
   if (details.inputs.length) {
     const titles = data.share ? ['Input', 'dtype', 'Shape'] : ['Input', 'dtype', 'Shape', 'Range'];
     columns.append(make('div', {}, make('h3', {}, 'Inputs'), tableOf(titles, details.inputs.map((cells) => ({ cells: cells.slice(0, titles.length) })))));
@@ -203,6 +210,9 @@ function callCard(row, isPanel) {
   }
   if (columns.childNodes.length) card.append(columns);
   for (const output of details.rows) card.append(outputOf(output));
+  if (visibleOf(row) !== null) {
+    card.append(make('p', { class: 'soft' }, 'An error of ' + relativeText(visibleOf(row)) + ' in one typical element of each output would have shown.'));
+  }
   const commands = commandsOf(row, details);
   if (commands.childNodes.length) card.append(make('div', { class: 'output' }, make('h3', {}, 'Reproduce'), commands));
   return card;

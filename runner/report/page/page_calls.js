@@ -58,6 +58,14 @@ const dtypeOf = (row) => rows.dtypes[rows.dtype[row]];
 const shapeOf = (row) => rows.shapes[rows.shape[row]];
 const noteOf = (row) => rows.note[row] ? rows.notes[rows.note[row] - 1] : '';
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_';
+const moduleOf = (row) => rows.modules ? rows.modules[rows.module[row]] : '';
+const lineOf = (row) => rows.lines ? rows.lines[rows.line[row]] : '';
+// The largest error of a call, absolute (0) or relative (1): a place among 32 steps to a power of two; -1 where it is not known.
+const errorPlace = (row, kind) => rows.errors[4 * row + 2 * kind] === '.' ? -1
+  : 64 * letters.indexOf(rows.errors[4 * row + 2 * kind]) + letters.indexOf(rows.errors[4 * row + 2 * kind + 1]);
+const errorNumber = (place) => place === 0 ? '0' : place === 4095 ? 'no number' : short(2 ** ((place - 1) / 32 - 80));
+const errorText = (row) => [[0, 'abs'], [1, 'rel']].filter(([kind]) => errorPlace(row, kind) >= 0)
+  .map(([kind, word]) => word + ' ' + errorNumber(errorPlace(row, kind))).join(', ');
 // The exponent of the smallest fault that would have shown; null where it is not known.
 const visibleOf = (row) => rows.visible[row] === '.' ? null : letters.indexOf(rows.visible[row]) - 59;
 const duration = (seconds) => {
@@ -73,4 +81,6 @@ const relativeText = (exponent) => {
   return value >= 0.001 ? Number((value * 100).toPrecision(2)) + ' %' : value.toExponential(0);
 };
 
+// Two digits.
+const short = (value) => value >= 1e4 || value < 1e-3 ? value.toExponential(1) : String(Number(value.toPrecision(2)));
 const small = (value) => value < 1e-3 ? value.toExponential(1) : String(Number(value.toPrecision(2)));

@@ -69,7 +69,17 @@ function suspicious() {
 }
 
 // Reasons by what is alike in them: of calls that were not checked all but their names and numbers.
-const withoutNumbers = (note, row) => note.split(nameOf(row)).join('').replace(/(^|[^\w.])\d+/g, '$1#');
+const bareNameOf = (row) => nameOf(row).slice(rankOf(row).length);
+const withoutNumbers = (note, row) => note.split(nameOf(row)).join('').split(bareNameOf(row)).join('').replace(/(^|[^\w.])\d+/g, '$1#');
+// A reason as it is of several calls: "Distributed.all_reduce.*", or "Distributed.*" where they are of several APIs.
+function commonNote({ note, calls }) {
+  const name = bareNameOf(calls[0]);
+  if (calls.length === 1 || !note.includes(name)) return note;
+  const apis = new Set(calls.map(apiOf));
+  const types = new Set(calls.map((row) => apiOf(row).split('.')[0]));
+  const common = apis.size === 1 ? apiOf(calls[0]) + '.*' : types.size === 1 ? [...types][0] + '.*' : 'of these names';
+  return note.split(name).join(common);
+}
 function reasonsOf(calls, alike) {
   const reasons = new Map();
   for (const i of calls) {
@@ -86,7 +96,7 @@ function reasonList(reasons) {
     const calls = make('div', { class: 'soft' });
     reason.calls.slice(0, 6).forEach((row, i) => calls.append(i > 0 ? ', ' : '', callLink(row)));
     if (reason.calls.length > 6) calls.append(', and ' + commas(reason.calls.length - 6) + ' more');
-    list.append(make('li', {}, make('span', { class: 'count' }, commas(reason.calls.length)), chip(reason.letter), ' ', reason.note, calls));
+    list.append(make('li', {}, make('span', { class: 'count' }, commas(reason.calls.length)), chip(reason.letter), ' ', commonNote(reason), calls));
   };
   reasons.slice(0, 30).forEach(add);
   if (reasons.length > 30) {
@@ -101,6 +111,24 @@ function reasonSection(id, letters, text, extra) {
   if (!reasons.length) { document.getElementById(id).remove(); return; }
   content(id).append(make('p', { class: 'soft' }, text), reasonList(reasons));
   if (extra) content(id).append(extra);
+}
+
+// Modules of the model in which nothing was recorded, so that nothing could be checked.
+function unrecorded() {
+  const modules = data.unrecorded;
+  if (!modules.length) { document.getElementById('unrecorded').remove(); return; }
+  const root = content('unrecorded');
+  root.append(make('p', { class: 'soft' }, plural(modules.length, 'module') + ' in which no call was recorded that computes with its parameters, or none at all. What they compute was not checked: the dumper does not record it, or they compute nothing.'));
+  const some = 60;
+  const list = make('ul', { class: 'reasons' });
+  const add = ([module, uses, hasCalls]) => list.append(make('li', {}, module, make('span', { class: 'soft' }, (uses > 1 ? ' used ' + commas(uses) + ' times' : '') +
+    (hasCalls ? ' calls were recorded in it, but none that reads one of its parameters' : ''))));
+  modules.slice(0, some).forEach(add);
+  if (modules.length > some) {
+    const more = make('li', {}, make('button', { type: 'button', class: 'more', onclick: () => { more.remove(); modules.slice(some).forEach(add); } }, 'Show ' + plural(modules.length - some, 'more module')));
+    list.append(more);
+  }
+  root.append(list);
 }
 
 function consistency() {

@@ -34,6 +34,7 @@ cards();
 table.build(content('calls'));
 suspicious();
 reasonSection('unchecked', 'fck', 'A crash, a time-out or want of memory is no verdict on the API: such calls have failed to run. Others cannot be checked as they were recorded, or a rule leaves them out.');
+unrecorded();
 consistency();
 reasonSection('doubts', 'm', 'Results that agree where nothing else could be expected: a fault of these calls would not have shown.');
 summaries();

@@ -42,13 +42,15 @@ class Table {
     const texts = (list, of) => () => { const places = placesOf(list); return (row) => places[of(row)]; };
     const status = (side) => () => (row) => 'ewpk-'.indexOf(rows.status[2 * row + side]);
     this.columns = [
-      ['#', 'number wide', () => (row) => row], ['Call', '', null], ['Verdict', '', () => (row) => order.indexOf(rows.standing[row])],
+      ['#', 'number wide', () => (row) => row], ['Call', 'name', null], ['Verdict', '', () => (row) => order.indexOf(rows.standing[row])],
       ['Forward', 'wide', status(0)], ['Backward', 'wide', status(1)],
+      ['Largest error', 'wide', () => (row) => 4096 - Math.max(errorPlace(row, 1), errorPlace(row, 0) >= 0 ? 0 : -1)],
       ['dtype', 'wide', texts(rows.dtypes, (row) => rows.dtype[row])], ['Shape', 'wide', texts(rows.shapes, (row) => rows.shape[row])],
       ['Device', 'number wide', () => (row) => rows.device[row] + 1],
       ['Time', 'number wide', () => { const ranks = ranksOf(rows.took.map((took) => -took)); return (row) => ranks[row]; }],
       ['What', 'wide', texts(['', ...rows.notes], (row) => rows.note[row])]];
-    this.sortBy = 2;
+    if (rows.modules) this.columns.splice(2, 0, ['Module', 'wide', texts(rows.modules, (row) => rows.module[row])]);
+    this.sortBy = this.columns.findIndex(([title]) => title === 'Verdict');
     this.descending = false;
     this.text = '';
     this.standings = new Set();
@@ -59,7 +61,7 @@ class Table {
     this.height = 30;
   }
   build(root) {
-    this.box = make('input', { type: 'search', id: 'search', placeholder: 'Search names, shapes, messages; api:Torch.add for one API', 'aria-label': 'Search', autocomplete: 'off', spellcheck: 'false' });
+    this.box = make('input', { type: 'search', id: 'search', placeholder: 'Search names, modules, lines, shapes, messages; api:Torch.add for one API', 'aria-label': 'Search', autocomplete: 'off', spellcheck: 'false' });
     this.box.addEventListener('input', () => { this.text = this.box.value; this.filter(); });
     const choice = (id, label, values, set) => {
       const select = make('select', { id, 'aria-label': label }, make('option', { value: '' }, label), ...values.map((value) => make('option', { value }, value)));
@@ -90,16 +92,33 @@ class Table {
     this.spacer = make('div', { class: 'spacer' });
     this.body.append(this.spacer);
     this.body.addEventListener('scroll', () => this.draw());
-    root.append(make('div', { class: 'grid', role: 'table', 'aria-label': 'All calls' }, this.header, this.body));
+    root.append(make('div', { class: 'grid', role: 'table', 'aria-label': 'All calls', style: this.widths() }, this.header, this.body));
     this.filter();
     addEventListener('resize', () => this.draw());
+  }
+  // Names are not cut: their columns are as wide as the longest of them, and the table can be moved sideways.
+  widths() {
+    const pen = make('canvas').getContext('2d');
+    pen.font = '500 14px system-ui, sans-serif';
+    const widthOf = (least, texts) => Math.ceil(Math.max(least, ...[...texts].sort((a, b) => b.length - a.length).slice(0, 20).map((text) => pen.measureText(text.slice(0, 200)).width + 8)));
+    // Of each API the call with the longest name stands for all.
+    const longest = new Map();
+    for (let row = 0; row < count; ++row) {
+      const key = rows.api[row] + (rows.ranks ? ':' + rows.rank[row] : '');
+      if (!longest.has(key) || nameOf(row).length > longest.get(key).length) longest.set(key, nameOf(row));
+    }
+    const name = widthOf(170, longest.values());
+    const columns = [[44], [name, 'minmax(' + name + 'px, auto)'], [104], [58], [70], [176], [70], [90, 'minmax(90px, .6fr)'], [50], [66], [150, 'minmax(150px, 2fr)']];
+    if (rows.modules) columns.splice(2, 0, [widthOf(60, rows.modules)]);
+    const least = columns.reduce((sum, [width]) => sum + width + 10, 10);
+    return '--wide: ' + columns.map(([width, text]) => text || width + 'px').join(' ') + '; --least: ' + least + 'px';
   }
   matches() {
     const words = this.text.toLowerCase().split(/\s+/).filter((word) => word);
     const api = words.filter((word) => word.startsWith('api:')).map((word) => word.slice(4));
     const plain = words.filter((word) => !word.startsWith('api:'));
     if (plain.length && !this.haystack) {
-      this.haystack = Array.from({ length: count }, (_, i) => (nameOf(i) + ' ' + dtypeOf(i) + ' ' + shapeOf(i) + ' ' + noteOf(i)).toLowerCase());
+      this.haystack = Array.from({ length: count }, (_, i) => (nameOf(i) + ' ' + moduleOf(i) + ' ' + lineOf(i) + ' ' + dtypeOf(i) + ' ' + shapeOf(i) + ' ' + noteOf(i)).toLowerCase());
     }
     const apis = api.length ? new Set(rows.apis.map((name, i) => api.includes(name.toLowerCase()) ? i : -1)) : null;
     const found = [];
@@ -148,9 +167,11 @@ class Table {
   rowElement(row) {
     const cell = (kind, ...children) => make('div', { class: kind, role: 'cell' }, ...children);
     const element = make('div', { class: 'row cells' + (row === this.chosen ? ' chosen' : ''), role: 'row', 'data-row': row, onclick: () => openCall(row) },
-      cell('number wide soft', String(row)), cell('name', make('button', { type: 'button', class: 'link', title: nameOf(row) }, nameOf(row))), cell('', chip(rows.standing[row])),
-      cell('wide', statusText(rows.status[2 * row])), cell('wide', statusText(rows.status[2 * row + 1])), cell('wide', dtypeOf(row)), cell('wide', shapeOf(row)),
-      cell('number wide', rows.device[row] < 0 ? '' : String(rows.device[row])), cell('number wide', tookText(row)), cell('note wide', noteOf(row)));
+      cell('number wide soft', String(row)), cell('name', make('button', { type: 'button', class: 'link', title: nameOf(row) }, nameOf(row))),
+      rows.modules ? make('div', { class: 'wide', role: 'cell', title: lineOf(row) }, moduleOf(row)) : null, cell('', chip(rows.standing[row])),
+      cell('wide', statusText(rows.status[2 * row])), cell('wide', statusText(rows.status[2 * row + 1])), cell('wide', errorText(row)), cell('wide', dtypeOf(row)), cell('wide', shapeOf(row)),
+      cell('number wide', rows.device[row] < 0 ? '' : String(rows.device[row])), cell('number wide', tookText(row)),
+      make('div', { class: 'note wide', role: 'cell', title: noteOf(row) }, noteOf(row)));
     return element;
   }
   draw(all) {

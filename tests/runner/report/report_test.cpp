@@ -113,7 +113,56 @@ TEST(Report, PutsTheWorstCallsFirstAndGivesEachApiItsPlace) {
   EXPECT_EQ(data["groups"], nlohmann::json::parse("[[1, 3], [0]]"));
   EXPECT_EQ(data["rows"]["standing"], "ssps");
   EXPECT_TRUE(data["details"].contains("1"));
-  EXPECT_FALSE(data["details"].contains("2"));
+}
+
+// Whatever became of a call, its metrics are told as long as there is room.
+TEST(Report, TellsHowLargeEveryErrorIs) {
+  ApiResult explained = suspicious_result(0, "Torch.add.0");
+  explained.beyond_rounding = false;
+  explained.rounding_only = true;
+  DetailsRow& row = explained.forward_rows.front();
+  row.beyond_rounding = false;
+  row.rounding_only = true;
+  row.difference.reset();
+  row[Metric::max_relative_error] = Cell::fp64(0.03);
+  row.message = "Cosine similarity is less than 0.99\nExplained by rounding: at most 0.49 of their error bound.\n";
+  ApiResult constant = sound_result(1, "Torch.mul.0");
+  constant.mistrust = Mistrust::constant;
+  // An error is no pass that proves little.
+  ApiResult both = explained;
+  both.task = 2;
+  both.name = "Torch.sub.0";
+  both.mistrust = Mistrust::constant;
+  const nlohmann::json data = data_of(page_of({encode(explained), encode(constant), encode(both)}, 3));
+  EXPECT_EQ(data["rows"]["standing"], "rmr");
+  const nlohmann::json& details = data["details"]["0"];
+  EXPECT_EQ(details["reason"][0], "Explained by rounding: at most 0.49 of their error bound.");
+  EXPECT_EQ(details["rows"][0]["metrics"][1], nlohmann::json::parse(R"(["Max Absolute Error", "7.25", "< 0.001", 0])"));
+  EXPECT_EQ(details["inputs"].size(), 1U);
+  EXPECT_EQ(data["details"]["1"]["rows"][0]["metrics"][0][0], "Cosine Similarity");
+  const std::string errors = data["rows"]["errors"];
+  EXPECT_EQ(errors.size(), 12U);
+  EXPECT_EQ(errors.substr(4, 4), "....");
+  const std::string shared = data_of(page_of({encode(explained)}, 1, true))["rows"]["errors"];
+  EXPECT_EQ(shared, ".." + errors.substr(2, 2));
+}
+
+TEST(Report, NamesWhatIsWrongWhereNoElementsAreCounted) {
+  ApiResult result = suspicious_result(0, "Torch.add.0");
+  DetailsRow& row = result.forward_rows.front();
+  row.difference.reset();
+  row.message = "\nNot explained by rounding: the result has the dtype bfloat16 in place of float32.\n";
+  EXPECT_EQ(call_details(result, 0.0001, Redaction(false, {}))["rows"][0]["finding"],
+            "the result has the dtype bfloat16 in place of float32.");
+}
+
+TEST(Report, HasFactsInWords) {
+  nlohmann::ordered_json metadata = report_metadata(1);
+  metadata["csv"] = {{"english_titles", false}, {"precision", 14}};
+  metadata["recordings"] = {{{"rank", "rank0"}, {"calls", 3}}, {{"rank", "rank1"}, {"calls", 4}}};
+  const std::string page = page_of({encode(sound_result(0, "Torch.add.0"))}, 1, false, metadata);
+  EXPECT_THAT(page, HasSubstr("<dt>CSV</dt><dd>english titles no, precision 14</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dd>rank rank0, calls 3; rank rank1, calls 4</dd>"));
 }
 
 TEST(Report, NamesTheMetricThatFailedItsLimitAndValue) {
