@@ -170,6 +170,48 @@ TEST(ReportPage, Of100000CallsStaysSmallAndIsSearchedSortedFilteredAndLinked) {
               HasSubstr("Torch.matmul.19988suspicious"));
 }
 
+TEST(ReportPage, ShowsWhereCallsAreAndCutsNoNames) {
+  if (browser().empty()) GTEST_SKIP() << "no browser is installed";
+  const TemporaryDirectory scratch;
+  const std::string api = "Functional.a_call_with_a_name_that_is_longer_than_what_most_columns_hold";
+  const std::string call = "\"" + api + ".0.forward\"";
+  write_file(scratch / "construct.json", "{" + call + R"j(: "Module.net.layers.0.up.Linear.forward.0",
+    "Module.net.layers.0.rnn.LSTM.forward.0": null, "Module.net.layers.0.up.Linear.forward.0": null})j");
+  write_file(scratch / "stack.json",
+             R"({"0": [[)" + call + R"j(], ["File /a/net.py, line 7, in forward, \n y = f(x)"]]})j");
+  write_file(scratch / "dump.json", R"({"data": {}})");
+  nlohmann::ordered_json metadata = testing::report_metadata(4);
+  metadata["api_info"] = scratch / "dump.json";
+  const auto by_rule = [](std::uint32_t task, const std::string& name) {
+    return encode(
+        skip_result(task, name, "API " + name + " not support for acc_check. SKIP.", Outcome::skipped_by_rule));
+  };
+  const auto path = testing::write_journal(
+      scratch / "accuracy_checking_20261121071535.journal", metadata,
+      {encode(testing::suspicious_result(0, api + ".0")), encode(testing::sound_result(1, "Torch.mul.0")),
+       by_rule(2, "Distributed.all_reduce.0"), by_rule(3, "Distributed.broadcast.0")});
+  const std::string page = report::report_page(*journal::open_source(path), "20261121071535", {});
+  const std::string notes = seen(page, R"j(
+    const cell = (column) => '.grid .row > :nth-child(' + column + ')';
+    const cells = [...document.querySelectorAll(cell(2)), ...document.querySelectorAll(cell(3))];
+    seen.push('cells: ' + cells.length + ', cut: ' + cells.filter((one) => one.scrollWidth > one.clientWidth).length);
+    seen.push('module: ' + text(cell(3)));
+    type('layers.0.up net.py:7');
+    seen.push('found: ' + text('#count'));
+    seen.push('place: ' + text('.call .place'));
+    seen.push('error: ' + text(cell(7)));
+    seen.push('not recorded: ' + text('#unrecorded li'));
+    seen.push('not checked: ' + [...document.querySelectorAll('#unchecked li')].map((item) => item.textContent).join());
+  )j");
+  EXPECT_THAT(notes, HasSubstr("cells: 8, cut: 0 |"));
+  EXPECT_THAT(notes, HasSubstr("module: net.layers.0.up.Linear |"));
+  EXPECT_THAT(notes, HasSubstr("found: 1 of 4 calls |"));
+  EXPECT_THAT(notes, HasSubstr("place: in net.layers.0.up.Linear \xC2\xB7 /a/net.py:7 in forward: y = f(x) |"));
+  EXPECT_THAT(notes, HasSubstr("error: abs 7.2 |"));
+  EXPECT_THAT(notes, HasSubstr("not recorded: net.layers.0.rnn.LSTM |"));
+  EXPECT_THAT(notes, HasSubstr("not checked: 2by rule API Distributed.* not support for acc_check. SKIP."));
+}
+
 TEST(ReportPage, ShowsHostileNamesAsText) {
   if (browser().empty()) GTEST_SKIP() << "no browser is installed";
   const std::string hostile = "Torch.</script><img src=x onerror='document.title=1'>&amp;.0";
