@@ -79,6 +79,12 @@ std::string error_letters(const std::optional<double>& error) {
   return {letters[number / letters.size()], letters[number % letters.size()]};
 }
 
+// Three letters, which take less room than digits. Of texts that a page holds there are fewer than they can tell apart.
+std::string number_letters(std::size_t number) {
+  const std::size_t base = letters.size();
+  return {letters[number / base / base % base], letters[number / base % base], letters[number % base]};
+}
+
 // Of all outputs and gradients; nothing where none has that metric.
 std::optional<double> largest(const ApiResult& result, Metric metric) {
   std::optional<double> found;
@@ -138,8 +144,8 @@ void CallRows::add(const ApiResult& result, Standing standing, const std::string
   // Absolute errors are on the scale of the values.
   errors_ += error_letters(redaction_.on() ? std::nullopt : largest(result, Metric::max_abs_error));
   errors_ += error_letters(largest(result, Metric::max_relative_error));
-  module_.push_back(modules_.number_of(module));
-  line_.push_back(lines_.number_of(line));
+  module_ += number_letters(modules_.number_of(module));
+  line_ += number_letters(lines_.number_of(line));
   has_modules_ = has_modules_ || !module.empty();
   has_lines_ = has_lines_ || !line.empty();
   add_note(result, standing);
@@ -210,11 +216,11 @@ std::string CallRows::json() const {
   add("errors", "\"" + errors_ + "\"");
   if (has_modules_) {
     add("modules", html::script_json(modules_.texts()));
-    add("module", module_.json());
+    add("module", "\"" + module_ + "\"");
   }
   if (has_lines_) {
     add("lines", html::script_json(lines_.texts()));
-    add("line", line_.json());
+    add("line", "\"" + line_ + "\"");
   }
   add("note", note_.json());
   return text + "}";

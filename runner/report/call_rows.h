@@ -80,11 +80,11 @@ class CallRows {
   NumberColumn dtype_;
   NumberColumn shape_;
   NumberColumn device_;
-  NumberColumn took_;    // tens of microseconds, three digits
-  std::string visible_;  // a letter each: the exponent of the smallest visible fault of one element
-  std::string errors_;   // four letters each: the largest absolute and relative error
-  NumberColumn module_;
-  NumberColumn line_;
+  NumberColumn took_;         // tens of microseconds, three digits
+  std::string visible_;       // a letter each: the exponent of the smallest visible fault of one element
+  std::string errors_;        // four letters each: the largest absolute and relative error
+  std::string module_;        // three letters each: the number of its text
+  std::string line_;          // likewise
   bool has_modules_ = false;  // else module_ says nothing
   bool has_lines_ = false;
   NumberColumn note_;  // numbers of the texts from 1 on; 0: none

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What the modules of all calls may take together, and likewise their lines.
-constexpr std::size_t most_bytes = 300'000;
+constexpr std::size_t most_bytes = 150'000;
 constexpr std::size_t longest_line = 240;
 constexpr std::uintmax_t largest_file = std::uintmax_t{1} << 29U;
 constexpr std::uintmax_t largest_dump = std::uintmax_t{1} << 27U;
@@ -193,7 +193,7 @@ nlohmann::json Places::unrecorded() const {
   std::size_t bytes = 0;
   for (const auto& [module, uses, has_calls] : unrecorded_) {
     bytes += module.size() + 16;
-    if (bytes > most_bytes / 4) break;
+    if (bytes > most_bytes / 2) break;
     modules.push_back({module, uses, has_calls ? 1 : 0});
   }
   return modules;

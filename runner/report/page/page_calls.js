@@ -58,8 +58,10 @@ const dtypeOf = (row) => rows.dtypes[rows.dtype[row]];
 const shapeOf = (row) => rows.shapes[rows.shape[row]];
 const noteOf = (row) => rows.note[row] ? rows.notes[rows.note[row] - 1] : '';
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_';
-const moduleOf = (row) => rows.modules ? rows.modules[rows.module[row]] : '';
-const lineOf = (row) => rows.lines ? rows.lines[rows.line[row]] : '';
+// The number that three letters of a column stand for.
+const numberIn = (column, row) => [0, 1, 2].reduce((number, i) => 64 * number + letters.indexOf(column[3 * row + i]), 0);
+const moduleOf = (row) => rows.modules ? rows.modules[numberIn(rows.module, row)] : '';
+const lineOf = (row) => rows.lines ? rows.lines[numberIn(rows.line, row)] : '';
 // The largest error of a call, absolute (0) or relative (1): a place among 32 steps to a power of two; -1 where it is not known.
 const errorPlace = (row, kind) => rows.errors[4 * row + 2 * kind] === '.' ? -1
   : 64 * letters.indexOf(rows.errors[4 * row + 2 * kind]) + letters.indexOf(rows.errors[4 * row + 2 * kind + 1]);

@@ -49,7 +49,7 @@ class Table {
       ['Device', 'number wide', () => (row) => rows.device[row] + 1],
       ['Time', 'number wide', () => { const ranks = ranksOf(rows.took.map((took) => -took)); return (row) => ranks[row]; }],
       ['What', 'wide', texts(['', ...rows.notes], (row) => rows.note[row])]];
-    if (rows.modules) this.columns.splice(2, 0, ['Module', 'wide', texts(rows.modules, (row) => rows.module[row])]);
+    if (rows.modules) this.columns.splice(2, 0, ['Module', 'wide', texts(rows.modules, (row) => numberIn(rows.module, row))]);
     this.sortBy = this.columns.findIndex(([title]) => title === 'Verdict');
     this.descending = false;
     this.text = '';
