@@ -49,11 +49,11 @@ bool same_text(const Texts& target_texts, const Value& target, bool target_real,
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
     if (target.kind == Kind::integer && golden.kind == Kind::integer) return target.integer == golden.integer;
     if (!as_real(target, target_real) && target.is_whole() && golden.is_whole()) {
-      return value_text(target_texts, target) == value_text(golden_texts, golden);
+      return value_text(target_texts, target) == recordings::value_text(golden_texts, golden);
     }
     return a == b && std::signbit(a) == std::signbit(b);
   }
-  return value_text(target_texts, target) == value_text(golden_texts, golden);
+  return value_text(target_texts, target) == recordings::value_text(golden_texts, golden);
 }
 
 double whole_difference(const Cell& target, const Cell& golden) {
@@ -94,7 +94,12 @@ Difference difference_of(const Cell& target, const Cell& golden, bool exact) {
     result.word = "N/A";
     return result;
   }
-  if (same_text(target.texts, *target.value, target.real, golden.texts, *golden.value, golden.real)) {
+  const bool whole = target.value->is_whole() && golden.value->is_whole();
+  const bool same =
+      exact && whole
+          ? recordings::value_text(target.texts, *target.value) == recordings::value_text(golden.texts, *golden.value)
+          : same_text(target.texts, *target.value, target.real, golden.texts, *golden.value, golden.real);
+  if (same) {
     result.word = "0";
     return result;
   }
@@ -106,7 +111,6 @@ Difference difference_of(const Cell& target, const Cell& golden, bool exact) {
   } else if (mine.sort == Sort::nan || theirs.sort == Sort::nan) {
     result.word = "Nan";
   } else if (mine.sort == Sort::number && theirs.sort == Sort::number) {
-    const bool whole = target.value->is_whole() && golden.value->is_whole();
     result.difference = exact && whole ? whole_difference(target, golden) : mine.number - theirs.number;
     result.percent = theirs.number == 0 ? std::numeric_limits<double>::infinity()
                                         : std::abs(result.difference / theirs.number * 100);

@@ -59,7 +59,9 @@ std::optional<double> limit_of_equal_inputs(const CallPair& calls, const recordi
   if (recordings::is_whole(calls.target, output)) return 0;
   const double unit = std::max(unit_of(calls.target, calls.mine), unit_of(calls.golden, calls.theirs));
   if (unit > single_unit) return half_units_of_equal_inputs * unit;
-  if (op->traits().multiply_adds != nullptr) return std::nullopt;
+  // Behind half types statistics may be equal although the elements are not.
+  const bool behind_half = calls.target.has_half || calls.golden.has_half;
+  if (behind_half || op->traits().multiply_adds != nullptr) return std::nullopt;
   return units_of_equal_inputs * unit;
 }
 
