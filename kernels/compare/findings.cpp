@@ -19,6 +19,8 @@ namespace {
 // Below, a pattern could be chance.
 constexpr std::int64_t enough_elements = 8;
 constexpr std::int64_t enough_for_correlation = 64;
+// What a factor leaves of a result at most, as a share of its root mean square, that is plain.
+constexpr double plain_share = 0x1p-4;
 
 std::string elements(std::int64_t count) { return std::to_string(count) + (count == 1 ? " element" : " elements"); }
 
@@ -62,16 +64,19 @@ class Differences {
 
   std::string pattern(const std::function<std::string()>& look_further) const {
     // What is true of all elements, or of those in other places, has no place.
-    for (const auto& look : {&Differences::flushed, &Differences::zeros, &Differences::whole_sign,
-                             &Differences::whole_factor, &Differences::order}) {
+    for (const auto& look :
+         {&Differences::flushed, &Differences::zeros, &Differences::whole_sign, &Differences::order}) {
       if (std::string found = (this->*look)(); !found.empty()) return found;
     }
+    if (look_further && is_all_over()) {
+      if (std::string found = look_further(); !found.empty()) return found;
+    }
+    if (std::string found = whole_factor(); !found.empty()) return found;
     std::string text;
     for (const auto& look : {&Differences::zeros_in_place, &Differences::not_finite, &Differences::not_written,
-                             &Differences::signs, &Differences::factor}) {
+                             &Differences::signs, &Differences::factor, &Differences::about_scaled}) {
       if (text = (this->*look)(); !text.empty()) break;
     }
-    if (text.empty() && look_further && is_all_over()) text = look_further();
     if (text.empty()) text = unrelated();
     // That one element is wrong is said already.
     if (!text.empty() && wrong_ == 1) return text;
@@ -289,6 +294,26 @@ class Differences {
     const double scale = best_factor(false);
     if (scale == 0 || !is_scaled(scale, false)) return {};
     return "Every wrong element is " + factor_text(scale) + " times the benchmark's.";
+  }
+
+  // A factor that is plain beside errors of another kind, as of probabilities that are rounded to a half type.
+  std::string about_scaled() const {
+    if (wrong_ < enough_elements || wrong_ * 2 < count_) return {};
+    double bb = 0;
+    double bd = 0;
+    double dd = 0;
+    for (std::int64_t i = 0; i < count_; ++i) {
+      if (!std::isfinite(b(i)) || !std::isfinite(d(i))) continue;
+      bb += b(i) * b(i);
+      bd += b(i) * d(i);
+      dd += d(i) * d(i);
+    }
+    const double scale = bd / bb;
+    if (!(dd - scale * bd <= plain_share * plain_share * dd) || !(std::abs(scale - 1) > 4 * plain_share)) return {};
+    if (std::abs(scale + 1) < plain_share) return "Right magnitudes with the opposite sign, but for small errors.";
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.2g", scale);
+    return "All elements together are about " + std::string(text.data()) + " times the benchmark's.";
   }
 
   std::string order() const { return rearrangement(exact_, stored_, fit_, model_); }

@@ -18,8 +18,9 @@ namespace msrun {
 // makes; one constant factor; the right values in other places (rearrangements.h); values of like size that have
 // nothing to do with the benchmark's. By their places: difference_map.h.
 //
-// look_further is called, if it is given, where no values are known and elements are wrong all over the output. What it
-// returns comes before the last of these patterns, which is a fact and no cause.
+// look_further is called, if it is given, where elements are wrong all over the output and neither their signs nor
+// their places say why. What it returns comes before factors and before values that have nothing to do with the
+// benchmark's, which are facts and no causes.
 std::string difference_pattern(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const SumModel& model,
                                const DifferenceMap& map, const std::function<std::string()>& look_further = {});
 

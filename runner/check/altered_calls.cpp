@@ -80,6 +80,13 @@ std::optional<Tensor> halves_as(const Tensor& tensor, bool interleaved) {
 std::optional<Tensor> interleaved(const Tensor& tensor) { return halves_as(tensor, true); }
 std::optional<Tensor> parted(const Tensor& tensor) { return halves_as(tensor, false); }
 
+std::optional<Tensor> first_half(const Tensor& tensor, std::int64_t axis) {
+  if (tensor.rank() == 0 || tensor.size(axis) < 4) return std::nullopt;
+  return tensor.slice(axis, 0, tensor.size(axis) / 2).contiguous();
+}
+std::optional<Tensor> half_of_last(const Tensor& tensor) { return first_half(tensor, -1); }
+std::optional<Tensor> half_of_first(const Tensor& tensor) { return first_half(tensor, 0); }
+
 struct Layout {
   std::optional<Tensor> (*read)(const Tensor&);
   std::string_view before;  // the name of the argument
@@ -92,6 +99,8 @@ constexpr std::array layouts{
     Layout{channels_first, "", " read as if its channels were last"},
     Layout{interleaved, "the halves of ", " interleaved along its last axis"},
     Layout{parted, "the even and the odd elements of ", " parted along its last axis"},
+    Layout{half_of_last, "the first half of the last axis of ", " alone"},
+    Layout{half_of_first, "the first half of the first axis of ", " alone"},
 };
 
 class Alterations {

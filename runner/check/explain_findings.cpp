@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t enough_elements = 8;
 
 // Additions, or elements, that are computed at most to find an altered call.
-constexpr double most_altered_cost = 1e9;
+constexpr double most_altered_cost = 3e8;
 // An altered call must explain the device's result so many times better than the benchmark does.
 constexpr double decisive_share = 16;
 
@@ -110,6 +110,9 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
   const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   const DifferenceMap& map = comparison.rows[row].difference->map;
   const bool in_numbers = differs_in_numbers(device, fit);
+  std::string nearest;  // the operands that leave fewest elements open
+  std::int64_t least_beyond = std::max<std::int64_t>(fit.beyond, 1);
+  std::string like_float16;  // a guess, which what is known of a cause goes before
   for (const Candidate& candidate : candidates) {
     // Sums of another kind are formed term by term, which takes its time, and go wrong all over the output.
     const bool other_sums = candidate.arithmetic.summation != Summation{} || candidate.arithmetic.rounds_to_zero;
@@ -118,16 +121,32 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     // A fault that changes nothing is no cause.
     if (!tensor || (sound && bitwise_equal(*sound, *tensor))) continue;
     if (rounding_explains(*tensor, device, model)) return candidate.text;
+    if (candidate.arithmetic.operands != Operands{}) {
+      // Which way halves are rounded differs, and of a long sum some term is a half.
+      const std::int64_t beyond = fit_rounding(*tensor, device, model).beyond;
+      if (beyond < least_beyond && beyond * 8 <= fit.beyond) {
+        least_beyond = beyond;
+        nearest = candidate.text;
+      }
+      continue;
+    }
     if (candidate.arithmetic.summation.accumulator != Accumulator::float16 || model.longest < 16) continue;
     // What is rounded to bfloat16 between kernels may be off by as much.
     const bool rounds_steps = arithmetic_.half_rounding != HalfRounding::nothing && !rounds_once_;
     if (rounds_steps && device.dtype() == DType::bfloat16) continue;
     // Another order of the additions gives other errors of the same size.
     if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
-      return "Errors have the size and spread of those of float16 accumulation.";
+      like_float16 = "Errors have the size and spread of those of float16 accumulation.";
   }
-  return difference_pattern(bench, device, fit, model, map,
-                            [&] { return altered_call(comparison, row, judged, select); });
+  if (!nearest.empty()) {
+    nearest.resize(nearest.size() - 1);
+    return nearest + " at " + std::to_string(device.numel() - least_beyond) + " of " + std::to_string(device.numel()) +
+           " elements.";
+  }
+  return difference_pattern(bench, device, fit, model, map, [&] {
+    const std::string altered = altered_call(comparison, row, judged, select);
+    return altered.empty() ? like_float16 : altered;
+  });
 }
 
 std::string Explainer::altered_call(const Comparison& comparison, std::size_t row, const Judged& judged,

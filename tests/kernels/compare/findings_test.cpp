@@ -248,6 +248,18 @@ TEST_P(Findings, Signs) {
                                     HasSubstr("row [5, :]")));
 }
 
+// Errors of half types within a computation are far larger than places of small elements.
+TEST_P(Findings, FactorsBesideOtherErrors) {
+  std::normal_distribution<double> normal;
+  for (const auto& [scale, text] :
+       {std::pair(8.0, "All elements together are about 8 times the benchmark's."),
+        std::pair(-1.0, "Right magnitudes with the opposite sign, but for small errors.")}) {
+    Output output({40, 30}, GetParam());
+    for (double& value : output.device()) value = scale * (value + 0.02 * normal(output.random()));
+    EXPECT_EQ(output.pattern(), text);
+  }
+}
+
 TEST_P(Findings, NaNInTheTail) {
   Output output({5, 100}, GetParam());
   for (std::size_t i = 384; i < 500; ++i) output.device()[i] = std::numeric_limits<double>::quiet_NaN();
