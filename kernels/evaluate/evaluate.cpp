@@ -216,7 +216,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   recorded.narrow_parameters = options.narrow_parameters;
   recorded.of_benchmark = options.benchmark && !options.forgets_dtypes;
   recorded.positions = options.positions;
-  recorded.other_slopes = options.other_slopes;
+  recorded.alternative = options.alternative;
   RecordedScope recorded_scope(recorded);
 
   const SumRecorder sums;
@@ -227,7 +227,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   Evaluation result;
   result.takes_parameters = recorded_scope.takes_parameters();
   result.takes_positions = recorded_scope.takes_positions();
-  result.takes_slopes = recorded_scope.takes_slopes();
+  result.has_alternative = recorded_scope.has_alternative();
   result.output_sums = sums.seen();
   result.output = transform_leaves(output, [](const Value& leaf) -> Value {
     const Var* var = leaf.get<Var>();
@@ -256,6 +256,8 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
     return result;
   }
   result.gradient_sums = behind_gradients(held, sums);
+  // Derivatives may have alternatives of their own.
+  result.has_alternative = recorded_scope.has_alternative();
   result.gradients = gradients_of(builder.inputs(), tape);
   // Their gradients are known only now.
   result.choices.windows = choices.seen().windows;

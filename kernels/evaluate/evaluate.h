@@ -28,8 +28,8 @@ struct Evaluation {
   bool takes_parameters = false;
   // So may be positions that it computes of elements (EvaluationOptions::positions).
   bool takes_positions = false;
-  // Its slope at some points is another one in other kernels (EvaluationOptions::other_slopes).
-  bool takes_slopes = false;
+  // Of some elements another result is right as well (EvaluationOptions::alternative).
+  bool has_alternative = false;
   // What is known of the steps that EvaluationOptions::last_step asks for: LastStep::any_layout and moves_only, how
   // many are known, and LastSteps::of_unknown.
   bool any_layout = false;
@@ -54,9 +54,8 @@ struct EvaluationOptions {
   bool narrow_parameters = false;
   // How kernels of half types hold the positions that they compute of elements.
   Positions positions = Positions::wide;
-  // Kernels have the slopes that those of another release of a framework have, or at NaN those of elements that lie in
-  // no whole vector.
-  bool other_slopes = false;
+  // Operators give the other result where two are right (RecordedDTypes::alternative).
+  bool alternative = false;
   // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.
   std::optional<std::size_t> only_output;
   // Changes the floating inputs and gradients of a benchmark after they are raised, of complex ones the numbers that

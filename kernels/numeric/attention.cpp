@@ -13,6 +13,7 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/tensor/convert.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -170,6 +171,30 @@ T sink_of(const AttentionHeads& heads, std::int64_t head) {
                               : -std::numeric_limits<T>::infinity();
 }
 
+// Whether a mask or a bias takes all keys of a row that its band leaves some. Of `sum`, 0 says that none is left.
+template <class T>
+bool is_masked(const AttentionHeads& heads, const AttentionResults& result, std::int64_t head, std::int64_t row) {
+  const KeyRange allowed = keys_of_row(heads.band, row, heads.key.size(1));
+  return allowed.begin < allowed.end && element<T>(result.sum, head, row) == 0;
+}
+
+// Frameworks give such rows as zeros or as no numbers (torch up to release 2.4), by the kernel that they choose: the
+// softmax of nothing is 0 / 0.
+template <class T>
+void choose_masked_rows(const AttentionHeads& heads, AttentionResults& result) {
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  bool is_asked = false;
+  for (std::int64_t head = 0; head < heads.query.size(0); ++head) {
+    for (std::int64_t row = 0; row < heads.query.size(1); ++row) {
+      if (!is_masked<T>(heads, result, head, row)) continue;
+      if (!is_asked && !gives_alternative()) return;
+      is_asked = true;
+      element<T>(result.sum, head, row) = nan;
+      std::fill_n(mutable_rows<T>(result.output, head, row), heads.value.size(2), nan);
+    }
+  }
+}
+
 template <class T>
 void forward(const AttentionHeads& heads, AttentionResults& result) {
   const std::int64_t group = heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1);
@@ -207,6 +232,7 @@ void forward(const AttentionHeads& heads, AttentionResults& result) {
            mutable_rows<T>(result.output, head, first), result.output.strides()[1], false, heads.arithmetic);
     }
   });
+  choose_masked_rows<T>(heads, result);
 }
 
 // Makes of the scores of some rows the weights that forward() made of them, but for the rounding of factors.

@@ -42,10 +42,10 @@ Positions positions() {
   return current->recorded_.positions;
 }
 
-bool other_slopes() {
+bool gives_alternative() {
   if (current == nullptr) return false;
-  current->takes_slopes_ = true;
-  return current->recorded_.other_slopes;
+  current->has_alternative_ = true;
+  return current->recorded_.alternative;
 }
 
 }  // namespace msrun

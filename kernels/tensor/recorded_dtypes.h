@@ -33,10 +33,11 @@ class RecordedDTypes {
   // Whether they are those of a benchmark, which goes on in higher precision than a call asks for.
   bool of_benchmark = false;
   Positions positions = Positions::wide;
-  // Whether kernels are to have the other slope where there is none by mathematics and kernels differ: at NaN, where a
-  // comparison leads elsewhere in vectors than for elements that are taken one by one, behind the last whole vector of
-  // a tensor, and at single points where a framework has changed its mind between releases.
-  bool other_slopes = false;
+  // Whether operators are to give the other result where two are right, because kernels differ. At NaN a comparison
+  // leads elsewhere in vectors than for elements that are taken one by one, behind the last whole vector of a tensor.
+  // At single points a framework has changed its mind between releases. Elements that count for nothing are left out,
+  // or multiplied by 0, which gives NaN beside an infinite factor.
+  bool alternative = false;
 
  private:
   struct OfTensors {
@@ -56,20 +57,20 @@ class RecordedScope {
   bool takes_parameters() const { return takes_parameters_; }
   // The same of positions().
   bool takes_positions() const { return takes_positions_; }
-  // The same of other_slopes().
-  bool takes_slopes() const { return takes_slopes_; }
+  // Whether gives_alternative() was asked.
+  bool has_alternative() const { return has_alternative_; }
 
  private:
   friend DType recorded_dtype(DType dtype);
   friend bool has_narrow_parameters();
   friend bool in_benchmark();
   friend Positions positions();
-  friend bool other_slopes();
+  friend bool gives_alternative();
 
   const RecordedDTypes recorded_;
   bool takes_parameters_ = false;
   bool takes_positions_ = false;
-  bool takes_slopes_ = false;
+  bool has_alternative_ = false;
   Replaced<RecordedScope*> innermost_;
 };
 
@@ -80,8 +81,9 @@ bool has_narrow_parameters();
 bool in_benchmark();
 // Asked by kernels that compute positions of tensors that stand for a half type.
 Positions positions();
-// Asked by kernels that have one of two slopes at NaN or at a single point.
-bool other_slopes();
+// Asked by operators of which two results are right somewhere (RecordedDTypes::alternative). Who can tell that no
+// element of a call is of that kind does not ask: where it is asked, calls may be computed once more.
+bool gives_alternative();
 
 // A float32 number as a half type stores it; for other dtypes the number itself.
 inline float stored_in(DType half, float value) {

@@ -229,6 +229,7 @@ bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Selec
   if (!sides) return false;
   bench = std::move(sides->bench);
   judged.on_steps = sides->exchanged;
+  judged.alternatives = sides->alternatives;
   const bool measured = sides->spread.defined();
   if (measured) judged.model.longest = std::max<std::int64_t>(judged.model.longest, 1);
   if (measured) judged.model.spread = std::move(sides->spread);
@@ -323,6 +324,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
     return judged;
   }
   if (!variations_.is_small()) {
+    if (judge_steps(comparison, row, select, judged) && judged.is_explained()) return judged;
     Judged few_times = judged;
     judge_large(comparison, row, sums, select, judged);
     const bool by_slack = judged.model.slack > 1;
@@ -444,7 +446,9 @@ void Explainer::explain_row(Comparison& comparison, std::size_t place, const Sum
     return;
   }
   if (explained && row.status == Status::pass) return;
-  const std::string on_steps = judged.on_steps > 0 ? steps_text(judged.on_steps, device.numel()) : "";
+  std::string on_steps = judged.on_steps > 0 ? steps_text(judged.on_steps, device.numel()) : "";
+  if (judged.alternatives > 0)
+    on_steps += (on_steps.empty() ? "" : " ") + alternatives_text(judged.alternatives, device.numel());
   if (row.rounding_only) {
     // In one line with what explains the others, which the result file repeats.
     add_verdict(row, explanation_of(judged, device.dtype()) + (on_steps.empty() ? "" : " " + on_steps));

@@ -57,7 +57,8 @@ class Explainer {
     const char* in_half = "";                          // what is rounded to the half type on the way; empty: nothing
     OperandRounding operands = OperandRounding::none;  // to which rounding operands is what explains it
     std::optional<Summation> in_series;                // in which order terms were added that explains it
-    std::int64_t on_steps = 0;  // elements on the other side of a step than the benchmark (step_sides.h)
+    std::int64_t on_steps = 0;      // elements on the other side of a step than the benchmark (step_sides.h)
+    std::int64_t alternatives = 0;  // elements with the other of two right results
     std::int64_t count = 0;
     Tensor part;  // the benchmark of the part of the result that was judged; undefined: of all of it
     bool is_explained() const;
@@ -85,8 +86,9 @@ class Explainer {
   // Whether the errors of a half type are no larger than those of a few steps that round to it, of a call that is too
   // large for any measurement and has such steps.
   bool grant_half_steps(const Comparison& comparison, std::size_t row, Judged& judged) const;
-  // For calls that round to an integer within: puts the sides of steps that the device is on into the benchmark, and
-  // judges by what lies between them. False for other calls.
+  // For calls that round to an integer within, or of which two results are right: puts the sides of steps that the
+  // device is on, and its choice of results, into the benchmark, and judges by what lies between them. False for other
+  // calls.
   bool judge_steps(Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
   // Whether rounding the operands of products as the device's settings let it explains the row, with the terms that
   // were measured. False where such rounding changes nothing.

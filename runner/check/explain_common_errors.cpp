@@ -109,6 +109,7 @@ void Explainer::refuse_common_error(const Comparison& comparison, std::size_t ro
   fit.shares_beyond.assign(fit.shares_beyond.size(), 1);
   judged.fit = std::move(fit);
   judged.on_steps = 0;
+  judged.alternatives = 0;
   if (!judged.part.defined()) return;
   // What is known of the elements of a part is of another shape.
   SumModel of_all;

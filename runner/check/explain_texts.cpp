@@ -70,6 +70,11 @@ std::string steps_text(std::int64_t on_steps, std::int64_t count) {
          " elements a step lies within rounding: what is on its other side is right, too.";
 }
 
+std::string alternatives_text(std::int64_t alternatives, std::int64_t count) {
+  return "At " + std::to_string(alternatives) + " of " + std::to_string(count) +
+         " elements two results are right, and the device has the other one.";
+}
+
 std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit) {
   return std::string(half_steps_line) + std::string(what) + " to " + std::string(name(dtype)) +
          ": computed so, the call errs as much; at most " + number(fit.max_share) + " of what that explains.";

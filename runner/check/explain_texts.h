@@ -25,6 +25,9 @@ std::string operands_text(OperandRounding rounding, bool by_settings, const Roun
 // That so many of all elements are on the other side of a step than the benchmark.
 std::string steps_text(std::int64_t on_steps, std::int64_t count);
 
+// That so many of all elements have the other of two right results.
+std::string alternatives_text(std::int64_t alternatives, std::int64_t count);
+
 // Because what is named ("partial sums") is rounded to that half type.
 std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit);
 

@@ -106,7 +106,9 @@ std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCal
     if (std::ranges::any_of(*results, has_another_shape)) return std::nullopt;
   }
   if (near.empty()) return std::nullopt;
-  StepSides sides{bench.to(DType::float64).contiguous().clone(), 0, Tensor(DType::float64, bench.shape())};
+  StepSides sides;
+  sides.bench = bench.to(DType::float64).contiguous().clone();
+  sides.spread = Tensor(DType::float64, bench.shape());
   const Tensor wanted = device.to(DType::float64).contiguous();
   double* values = sides.bench.mutable_data<double>();
   double* spread = sides.spread.mutable_data<double>();
@@ -154,7 +156,8 @@ std::optional<StepSides> nearest_of(const Operator& op, const MaterialisedCall& 
     return std::nullopt;
   }
   if (!evaluated || evaluated->shape() != bench.shape()) return std::nullopt;
-  StepSides sides{bench.to(DType::float64).contiguous().clone(), 0, {}};
+  StepSides sides;
+  sides.bench = bench.to(DType::float64).contiguous().clone();
   const Tensor candidates = evaluated->to(DType::float64).contiguous();
   const Tensor wanted = device.to(DType::float64).contiguous();
   double* values = sides.bench.mutable_data<double>();
@@ -201,12 +204,14 @@ std::optional<StepSides> nearest_positions(const Operator& op, const Materialise
   return nearest;
 }
 
-std::optional<StepSides> nearest_slopes(const Operator& op, const MaterialisedCall& call,
-                                        const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
-                                        const RowOf& row) {
+std::optional<StepSides> nearest_alternatives(const Operator& op, const MaterialisedCall& call,
+                                              const EvaluationOptions& benchmark, const Tensor& bench,
+                                              const Tensor& device, const RowOf& row) {
   EvaluationOptions options = benchmark;
-  options.other_slopes = true;
-  return nearest_of(op, call, options, bench, device, row);
+  options.alternative = true;
+  std::optional<StepSides> nearest = nearest_of(op, call, options, bench, device, row);
+  if (nearest) nearest->alternatives = std::exchange(nearest->exchanged, 0);
+  return nearest;
 }
 
 }  // namespace msrun

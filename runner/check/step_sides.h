@@ -14,8 +14,9 @@ namespace msrun {
 using RowOf = std::function<std::optional<Tensor>(const Evaluation&)>;
 
 struct StepSides {
-  Tensor bench;                // the benchmark with the side that is nearer to the device's
-  std::int64_t exchanged = 0;  // elements that lie on the other side
+  Tensor bench;                   // the benchmark with the side that is nearer to the device's
+  std::int64_t exchanged = 0;     // elements that lie on the other side
+  std::int64_t alternatives = 0;  // elements of which the other of two right results is taken
   // How much the result depends on its arguments between the steps: SumModel::spread, of the benchmark's shape.
   // Undefined where that is not known.
   Tensor spread;
@@ -46,9 +47,10 @@ std::optional<StepSides> nearest_positions(const Operator& op, const Materialise
                                            const EvaluationOptions& benchmark, const Tensor& bench,
                                            const Tensor& device, const RowOf& row);
 
-// The same for elements at NaN and at single points where kernels, or releases of a framework, have one of two slopes.
-std::optional<StepSides> nearest_slopes(const Operator& op, const MaterialisedCall& call,
-                                        const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
-                                        const RowOf& row);
+// The benchmark with the other of two right results (EvaluationOptions::alternative) where that is nearer to the
+// device's. Nothing if it is nowhere.
+std::optional<StepSides> nearest_alternatives(const Operator& op, const MaterialisedCall& call,
+                                              const EvaluationOptions& benchmark, const Tensor& bench,
+                                              const Tensor& device, const RowOf& row);
 
 }  // namespace msrun

@@ -297,7 +297,11 @@ const Variations::SquaredTerms* Variations::squared_terms() {
 
 std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row,
                                                     Steps steps, bool stores_positions) const {
-  if (!is_small()) return std::nullopt;
+  // An alternative takes one more computation, whatever the size, and few calls have one.
+  if (!is_small()) {
+    if (!bench_.has_alternative) return std::nullopt;
+    return nearest_alternatives(op_, call_, benchmark_options_, bench, device, row);
+  }
   std::optional<StepSides> sides = nearest_sides(op_, call_, benchmark_options_, bench, device, row, steps);
   const auto take = [&](auto nearest) {
     std::optional<StepSides> more =
@@ -305,6 +309,7 @@ std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const T
     if (!more) return;
     if (sides) {
       more->exchanged += sides->exchanged;
+      more->alternatives += sides->alternatives;
       more->spread = std::move(sides->spread);
     }
     sides = std::move(more);
@@ -312,7 +317,7 @@ std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const T
   // A number that a half type rounds may be where a kink is, and a position on the other side of an element.
   if (bench_.takes_parameters) take(nearest_parameters);
   if (bench_.takes_positions && stores_positions) take(nearest_positions);
-  if (bench_.takes_slopes) take(nearest_slopes);
+  if (bench_.has_alternative) take(nearest_alternatives);
   return sides;
 }
 

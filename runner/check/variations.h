@@ -80,8 +80,10 @@ class Variations {
   const SquaredTerms* squared_terms();
 
   // For calls that round to an integer within, or decide by a number that a half type rounds, or by a position that is
-  // stored in one, if the device does so, the benchmark with the sides of steps that the device is on (step_sides.h);
-  // row gives the compared tensor of another evaluation, if it has one. Nothing for other calls.
+  // stored in one, if the device does so, the benchmark with the sides of steps that the device is on (step_sides.h).
+  // For calls with elements of which two results are right, that with the device's; of calls that are too large to be
+  // computed again, this alone. row gives the compared tensor of another evaluation, if it has one. Nothing for other
+  // calls.
   std::optional<StepSides> sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row, Steps steps,
                                           bool stores_positions) const;
 

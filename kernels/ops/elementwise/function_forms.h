@@ -70,7 +70,7 @@ Var taking(const Make& make) {
 // vectors.
 template <class V>
 auto open_at_nan(V vjp, double slope = 1) {
-  return [=, outside = other_slopes()](auto a, auto y, auto g) {
+  return [=, outside = gives_alternative()](auto a, auto y, auto g) {
     return outside && is_nan(a) ? static_cast<decltype(g)>(slope) * g : vjp(a, y, g);
   };
 }

@@ -265,31 +265,6 @@ Var frac(const Var& x) {
       x, [](auto a) { return a - std::trunc(a); }, [](auto, auto, auto g) { return g; });
 }
 
-Var logit(const Var& x, std::optional<double> eps) {
-  if (!eps || *eps < 0) {
-    return unary(
-        x, [](auto a) { return logarithm(a / (1 - a)); },
-        [](auto a, auto, auto g) {
-          using T = decltype(a);
-          return a < 0 || a > 1 ? std::numeric_limits<T>::quiet_NaN() : g / (a * (1 - a));
-        });
-  }
-  const double low = as_parameter(x, *eps);
-  const double high = as_parameter(x, 1 - low);
-  return unary(
-      x,
-      [low, high](auto a) {
-        using T = decltype(a);
-        const T raised = a < static_cast<T>(low) ? static_cast<T>(low) : a;
-        const T inside = raised > static_cast<T>(high) ? static_cast<T>(high) : raised;
-        return logarithm(inside / (1 - inside));
-      },
-      [low, high](auto a, auto, auto g) {
-        using T = decltype(a);
-        return a < static_cast<T>(low) || a > static_cast<T>(high) ? T{0} : g / (a * (1 - a));
-      });
-}
-
 Var nan_to_num(const Var& x, std::optional<double> nan, std::optional<double> above, std::optional<double> below) {
   if (!is_floating(x.dtype())) return x;
   const double limit = max_finite(recorded_dtype(x.dtype()));
@@ -461,10 +436,6 @@ NAMES("rad2deg", "Torch: rad2deg rad2deg_; Tensor: rad2deg rad2deg_; Aten: rad2d
 OP("angle(Tensor input)", unary_operator<angle>);
 NAMES("angle", "Torch: angle; Tensor: angle; Aten: angle");
 TRAITS("angle", .complex = true);
-
-OP("logit(Tensor input, float? eps=None)",
-   [](const Bound& args) -> Value { return logit(args.var("input"), args.optional_real("eps")); });
-NAMES("logit", "Torch: logit logit_; Tensor: logit logit_; Aten: logit logit_");
 
 OP("nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None)", [](const Bound& args) -> Value {
   return nan_to_num(args.var("input"), args.optional_real("nan"), args.optional_real("posinf"),

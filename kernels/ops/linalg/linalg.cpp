@@ -14,6 +14,7 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/linalg/matrix_functions.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -62,12 +63,38 @@ Tensor cofactors(const Tensor& a) {
   return multiplied(result, per_matrix(signs, result));
 }
 
+// One per matrix: 0 if its determinant is nothing but rounding of float32, beside the product of the norms of its rows.
+Tensor regular_matrices(const Tensor& matrices, const Tensor& determinants) {
+  constexpr double rounding = 0x1p-20;
+  const Tensor a = matrices.to(DType::float64).contiguous();
+  const Tensor values = determinants.to(DType::float64).contiguous();
+  Tensor regular = Tensor::full(DType::float64, determinants.shape(), 1);
+  const std::int64_t n = a.size(-1);
+  for (std::int64_t m = 0; m < values.numel(); ++m) {
+    double product = 1;
+    for (std::int64_t row = 0; row < n; ++row) {
+      const double* x = a.data<double>() + (m * n + row) * n;
+      product *= std::sqrt(row_sum<double>(n, {}, [x](std::int64_t i) { return x[i] * x[i]; }));
+    }
+    if (std::abs(values.data<double>()[m]) <= rounding * product) regular.mutable_data<double>()[m] = 0;
+  }
+  return regular;
+}
+
 Var det(const Var& a) {
   require_float(a, "det");
   const Tensor& matrices = a.tensor();
-  return a.tape().record(
-      determinant(matrices).value,
-      {{a, [matrices](const Tensor& g) { return multiplied(cofactors(matrices), per_matrix(g, matrices)); }}});
+  const Tensor value = determinant(matrices).value;
+  return a.tape().record(value, {{a, [matrices, value](const Tensor& g) {
+                                    const Tensor slope = multiplied(cofactors(matrices), per_matrix(g, matrices));
+                                    // Frameworks divide the determinant by the matrix: 0 by a singular one leaves 0.
+                                    const Tensor regular = regular_matrices(matrices, value);
+                                    const double* data = regular.data<double>();
+                                    const bool is_singular =
+                                        std::find(data, data + regular.numel(), 0.0) != data + regular.numel();
+                                    if (!is_singular || !gives_alternative()) return slope;
+                                    return multiplied(slope, per_matrix(regular.to(slope.dtype()), matrices));
+                                  }}});
 }
 
 struct SignAndLogarithm {

@@ -103,7 +103,7 @@ Var smooth_l1(const Var& x, const Var& t, double beta) {
   if (beta > 0) return huber(x, t, beta, beta);
   // torch's kernel asks first whether the difference is at most -beta: at 0 both arguments have the slope from below.
   // Newer releases take l1_loss in its place, which has the slope 0 there.
-  const auto slope = [flat = other_slopes()](auto d) {
+  const auto slope = [flat = gives_alternative()](auto d) {
     using T = decltype(d);
     return is_nan(d) || (flat && d == 0) ? d : d > 0 ? T{1} : T{-1};
   };
@@ -176,7 +176,7 @@ Var divergence(const Var& x, const Var& t, bool log_target) {
       },
       [](auto, auto b, auto, auto g) { return -b * g; },
       // At 0 releases before 1.13 have the slope 0, and since then torch multiplies 0 and infinity.
-      [seed, flat = other_slopes()](auto a, auto b, auto, auto g) {
+      [seed, flat = gives_alternative()](auto a, auto b, auto, auto g) {
         if (b == 0) return flat ? b : std::numeric_limits<decltype(b)>::quiet_NaN();
         // The slope of t ln t is that of t times the logarithm and that of the logarithm, t / t, times the gradient,
         // which loses digits below the normal numbers.

@@ -1,6 +1,7 @@
 // Convolution operators and their gradients. A transposed convolution is the gradient of a convolution with respect to
 // its input (api_inventory.md section 3, conv).
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "kernels/api/operators.h"
@@ -13,6 +14,7 @@
 #include "kernels/numeric/stored_products.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -23,8 +25,8 @@ enum class Part { forward, transposed, weight };
 // stores (kernels/numeric/stored_columns.h).
 enum class Kernels : bool { of_library, composed };
 
-Tensor run(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
-           const Dims& shape, const Arithmetic& arithmetic) {
+Tensor form_product(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
+                    const Dims& shape, const Arithmetic& arithmetic) {
   if (stores_products() && first.dtype() == DType::float32) {
     const Tensor a = first.to(DType::float64).contiguous();
     const Tensor b = second.to(DType::float64).contiguous();
@@ -35,7 +37,7 @@ Tensor run(Part part, const Convolution& c, Kernels kernels, const Tensor& first
                                        : convolve_for_weight_by_samples(c, a, b, shape))
           .to(DType::float32);
     }
-    return run(part, c, kernels, a, b, shape, arithmetic).to(DType::float32);
+    return form_product(part, c, kernels, a, b, shape, arithmetic).to(DType::float32);
   }
   refuse_padding(c);
   const Tensor a = first.contiguous();
@@ -60,6 +62,57 @@ Tensor run(Part part, const Convolution& c, Kernels kernels, const Tensor& first
     call(float{});
   }
   return result;
+}
+
+// Whether some window reaches beyond the tensor that it reads: the input, or the gradient of the output.
+bool reads_padding(Part part, const Convolution& c) {
+  const Windows& windows = c.windows;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t reach = windows.dilation[axis] * (windows.kernel[axis] - 1);
+    const std::int64_t last = (windows.output[axis] - 1) * windows.stride[axis] + reach - windows.padding[axis];
+    const bool beyond = windows.padding[axis] > 0 || last >= windows.input[axis];
+    if (part == Part::transposed ? reach > 0 : beyond) return true;
+  }
+  return false;
+}
+
+bool all_finite(const Tensor& tensor) {
+  const auto look = [&]<class T>(T) {
+    const T* data = tensor.data<T>();
+    return std::all_of(data, data + tensor.numel(), [](T x) { return std::isfinite(x); });
+  };
+  return tensor.dtype() == DType::float64 ? look(double{}) : look(float{});
+}
+
+// The product without those of padding, of which `with` has some: 0 times what is not finite is no number. Where no
+// other product has such a factor, it is that of the finite factors.
+Tensor without_padding(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
+                       const Tensor& with, const Arithmetic& arithmetic) {
+  const DType dtype = first.dtype();
+  const auto finite = [&](const Tensor& factor) {
+    return map(dtype, factor, [](auto x) { return std::isfinite(x) ? x : decltype(x){0}; });
+  };
+  const auto lost = [&](const Tensor& factor) {
+    return map(dtype, factor, [](auto x) { return std::isfinite(x) ? decltype(x){0} : decltype(x){1}; });
+  };
+  const auto ones = [&](const Tensor& factor) { return Tensor::full(dtype, factor.shape(), 1); };
+  const auto form = [&](const Tensor& a, const Tensor& b, const Arithmetic& how) {
+    return form_product(part, c, kernels, a, b, with.shape(), how);
+  };
+  const Tensor of_first = form(lost(first), ones(second), {});
+  const Tensor of_second = form(ones(first), lost(second), {});
+  const Tensor none_lost =
+      map(dtype, of_first, of_second, [](auto a, auto b) { return a + b == 0 ? 1 : decltype(a){0}; });
+  return map(dtype, with, form(finite(first), finite(second), arithmetic), none_lost,
+             [](auto all, auto rest, auto none) { return none != 0 ? rest : all; });
+}
+
+// Whether a kernel multiplies padding or leaves it out is its own choice.
+Tensor run(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
+           const Dims& shape, const Arithmetic& arithmetic) {
+  const Tensor all = form_product(part, c, kernels, first, second, shape, arithmetic);
+  if (!reads_padding(part, c) || all_finite(all) || !gives_alternative()) return all;
+  return without_padding(part, c, kernels, first, second, all, arithmetic);
 }
 
 // Integers are convolved in float64.

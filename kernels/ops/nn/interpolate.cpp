@@ -3,6 +3,11 @@
 //
 // Every mode is separable: along each axis an output element is a weighted sum of a few input elements, its taps. Axes
 // are resized one after the other; the gradient runs the transposed sums in reverse order.
+//
+// A scale factor need not reproduce the size: 4 elements times 1.19 are 4. Frameworks' kernels have shortcuts for axes
+// that keep or double their length, which leave the factor out. Which direction of which mode has one is a matter of
+// these kernels, and so the taps of the gradient are not always those of the result.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -17,6 +22,7 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/memory.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -56,17 +62,28 @@ struct Axis {
   }
 };
 
+// Whether an axis keeps or doubles its length, for which kernels have shortcuts that leave its factor out.
+bool has_shortcut(const Axis& axis) { return axis.out == axis.in || axis.out == 2 * axis.in; }
+
 // Positions are computed in float32 for every dtype, as torch does: a position that falls on an integer must fall on
 // the same side of it.
-Taps nearest_taps(const Axis& axis, bool exact) {
+Taps nearest_taps(const Axis& axis, bool exact, bool by_lengths) {
   Taps taps = make_taps(axis.in, axis.out, 1);
   const auto scale = static_cast<float>(axis.scale());
   for (std::int64_t o = 0; o < axis.out; ++o) {
     const float position = exact ? (static_cast<float>(o) + 0.5F) * scale : static_cast<float>(o) * scale;
     std::int64_t source = std::min(static_cast<std::int64_t>(std::floor(position)), axis.in - 1);
-    if (!exact && axis.in == axis.out) source = o;
-    if (!exact && axis.out == 2 * axis.in) source = o / 2;
+    if (by_lengths && has_shortcut(axis)) source = o * axis.in / axis.out;
     taps.add(o, 0, source, 1);
+  }
+  return taps;
+}
+
+// Every element from the one in its place. Where there are two taps, the second has the weight 0 and is the same.
+Taps copying_taps(const Axis& axis, std::int64_t count) {
+  Taps taps = make_taps(axis.in, axis.out, count);
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    for (std::int64_t k = 0; k < count; ++k) taps.add(o, k, o, k == 0 ? 1 : 0);
   }
   return taps;
 }
@@ -96,6 +113,7 @@ Real placed(Real position) {
 // and devices do, so that what they lose there counts as rounding.
 template <class Real>
 Taps linear_taps(const Axis& axis, bool align_corners) {
+  if (axis.in == axis.out) return copying_taps(axis, 2);
   Taps taps = make_taps(axis.in, axis.out, 2);
   const Real scale = static_cast<Real>(axis.scale(align_corners));
   const Real half = static_cast<Real>(0.5);
@@ -225,14 +243,16 @@ void resize_axis(const Taps& taps, const T* from, T* to, std::int64_t outer, std
 // A resize of the axes from 2 on.
 struct Resize {
   std::vector<Taps> taps;
+  std::vector<Taps> gradient_taps;  // empty: those of the result
   Accumulator accumulator = Accumulator::wide;
 
   template <bool transposed>
   Tensor apply(const Tensor& tensor) const {
     Tensor current = to_compute(tensor);
-    for (std::size_t step = 0; step < taps.size(); ++step) {
-      const std::size_t axis = transposed ? taps.size() - 1 - step : step;
-      const Taps& of_axis = taps[axis];
+    const std::vector<Taps>& of_axes = transposed && !gradient_taps.empty() ? gradient_taps : taps;
+    for (std::size_t step = 0; step < of_axes.size(); ++step) {
+      const std::size_t axis = transposed ? of_axes.size() - 1 - step : step;
+      const Taps& of_axis = of_axes[axis];
       Dims shape = current.shape();
       shape[axis + 2] = transposed ? of_axis.in : of_axis.out;
       // Backward, an element adds up what all elements give it that it is a tap of.
@@ -254,15 +274,16 @@ struct ResizeOptions {
   Mode mode = Mode::nearest;
   bool align_corners = false;
   bool antialias = false;
+  bool by_lengths = false;  // mode nearest: an axis that keeps or doubles its length goes by that, not by its factor
 };
 
 template <class Real>
 Taps taps_of(const Axis& axis, const ResizeOptions& options) {
   switch (options.mode) {
     case Mode::nearest:
-      return nearest_taps(axis, false);
+      return nearest_taps(axis, false, options.by_lengths);
     case Mode::nearest_exact:
-      return nearest_taps(axis, true);
+      return nearest_taps(axis, true, false);
     case Mode::area:
       return area_taps(axis);
     case Mode::linear:
@@ -274,10 +295,33 @@ Taps taps_of(const Axis& axis, const ResizeOptions& options) {
                                       : cubic_taps<Real>(axis, options.align_corners);
 }
 
+Taps taps_of(const Axis& axis, const ResizeOptions& options, DType wide) {
+  return wide == DType::float64 ? taps_of<double>(axis, options) : taps_of<float>(axis, options);
+}
+
+// Adds those of the gradient where kernels have a shortcut there that the result's lack.
+//
+// The gradient of the mode nearest goes by the lengths on the processor, and by the factor on GPUs: either is right. A
+// bicubic gradient is passed on as it is where no axis changes its length.
+void add_gradient_taps(const std::vector<Axis>& axes, const ResizeOptions& options, DType wide, Resize& plan) {
+  const auto keeps_length = [](const Axis& axis) { return axis.in == axis.out; };
+  const auto has_own_factor = [](const Axis& axis) { return axis.factor && has_shortcut(axis); };
+  if (options.mode == Mode::nearest && !options.by_lengths && std::ranges::any_of(axes, has_own_factor)) {
+    if (gives_alternative()) return;
+    ResizeOptions of_gradient = options;
+    of_gradient.by_lengths = true;
+    for (const Axis& axis : axes) plan.gradient_taps.push_back(taps_of(axis, of_gradient, wide));
+  } else if (options.mode == Mode::cubic && !options.antialias && std::ranges::all_of(axes, keeps_length)) {
+    for (const Axis& axis : axes) plan.gradient_taps.push_back(copying_taps(axis, 1));
+  }
+}
+
 // sizes: of the output, empty where the factors decide. factors: empty, or one per axis; they place the elements where
 // keep_factors is set.
 Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, bool keep_factors,
-           const ResizeOptions& options) {
+           ResizeOptions options) {
+  // A tensor of one channel is channels-last as well, whose kernels go by the lengths in both directions.
+  options.by_lengths = x.rank() > 3 && x.size(1) == 1;
   const auto spatial = static_cast<std::size_t>(x.rank() - 2);
   constexpr double limit = 0x1p31;
   std::vector<Axis> axes(spatial);
@@ -307,9 +351,8 @@ Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, 
   if (element_count(shape) > 0) {
     // Before the tables are made: the result may not fit the memory.
     check_tensor_memory(static_cast<std::size_t>(element_count(shape)), size_of(wide));
-    for (const Axis& axis : axes) {
-      plan.taps.push_back(wide == DType::float64 ? taps_of<double>(axis, options) : taps_of<float>(axis, options));
-    }
+    for (const Axis& axis : axes) plan.taps.push_back(taps_of(axis, options, wide));
+    add_gradient_taps(axes, options, wide, plan);
   }
   const Tensor y =
       element_count(shape) == 0 ? Tensor(x.dtype(), shape) : plan.apply<false>(x.tensor().to(wide)).to(x.dtype());

@@ -1,0 +1,196 @@
+// Elements of which two results are right, because kernels differ: a device that has either is sound, and one that has
+// neither is not.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "runner/results/counts.h"
+#include "tests/runner/check/support.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double nan_here = std::numeric_limits<double>::quiet_NaN();
+
+EvaluationOptions other_results() {
+  EvaluationOptions options;
+  options.alternative = true;
+  return options;
+}
+
+// An argument with these elements changed.
+Tensor random_tensor(const Dims& shape, DType dtype = DType::float32) {
+  Tensor values(DType::float32, shape);
+  for (std::int64_t i = 0; i < values.numel(); ++i)
+    values.mutable_data<float>()[i] = static_cast<float>((i * 7919 + 13) % 101) / 50 - 1;
+  return values.to(dtype);
+}
+
+Tensor with_element(const Tensor& tensor, std::int64_t place, double element) {
+  return changed_elements(tensor, [&](double value, std::int64_t i) { return i == place ? element : value; });
+}
+
+class Alternatives : public ::testing::Test {
+ protected:
+  // A call of tensors that lie in files, with a gradient for a result of this shape.
+  ApiCall call_of(const std::string& name, const List& args, const Dims& output, Dict kwargs = {}) {
+    ApiCall call;
+    call.name = name;
+    for (const Value& value : args) {
+      const Tensor* tensor = value.get<Tensor>();
+      call.args.push_back(tensor == nullptr ? value : files_.file(*tensor, is_floating(tensor->dtype())));
+    }
+    for (auto& [key, value] : kwargs) {
+      const Tensor* tensor = value.get<Tensor>();
+      call.kwargs.emplace_back(key, tensor == nullptr ? value : files_.file(*tensor, false));
+    }
+    call.has_backward = true;
+    const DType dtype = args.front().get<Tensor>()->dtype();
+    call.grad_inputs = {files_.file(random_tensor(output, dtype), false)};
+    return call;
+  }
+
+  ApiResult checked(const ApiCall& call, const EvaluationOptions& how = {},
+                    const ComputingDevice::Change& change = {}) {
+    ApiResult result = check(call, change, how, files_.options());
+    EXPECT_EQ(result.outcome, Outcome::checked) << result.message;
+    return result;
+  }
+
+  // Both are sound, and the other one is another.
+  void expect_both(const ApiCall& call) {
+    EXPECT_FALSE(is_suspicious(checked(call))) << described(checked(call));
+    const ApiResult other = checked(call, other_results());
+    EXPECT_FALSE(is_suspicious(other)) << described(other);
+    EXPECT_THAT(described(other), HasSubstr("two results are right, and the device has the other one.")) << call.name;
+  }
+
+  TensorFiles files_;
+};
+
+void change_output(DeviceResult& result, std::int64_t place, double element) {
+  result.output = with_element(*result.output.get<Tensor>(), place, element);
+}
+
+// Rows 2 and 5 of a head may attend to nothing.
+Tensor mask_of(const Dims& shape, bool as_bias) {
+  Tensor mask = Tensor::full(DType::float32, shape, as_bias ? 0 : 1);
+  const std::int64_t keys = shape.back();
+  for (const std::int64_t row : {2, 5}) {
+    for (std::int64_t key = 0; key < keys; ++key) {
+      mask.mutable_data<float>()[row * keys + key] = as_bias ? -std::numeric_limits<float>::infinity() : 0;
+    }
+  }
+  return as_bias ? mask : mask.to(DType::boolean);
+}
+
+TEST_F(Alternatives, MaskedRowsOfAttentionAreZeroOrNoNumbers) {
+  const Tensor x = random_tensor({1, 2, 8, 6});
+  for (const bool as_bias : {false, true}) {
+    const ApiCall call = call_of("Functional.scaled_dot_product_attention.0", {x, x, x}, x.shape(),
+                                 {{"attn_mask", mask_of({8, 8}, as_bias)}});
+    expect_both(call);
+    // The first row of the first head is not masked.
+    const auto lost = [](DeviceResult& result, int) { change_output(result, 1, nan_here); };
+    EXPECT_TRUE(is_suspicious(checked(call, {}, lost)));
+    const auto foreign = [](DeviceResult& result, int) { change_output(result, 2 * 6, 0.5); };
+    EXPECT_TRUE(is_suspicious(checked(call, {}, foreign)));
+  }
+}
+
+TEST_F(Alternatives, AreKnownOfLargeCalls) {
+  const Tensor x = random_tensor({1, 4, 512, 64});
+  const ApiCall call = call_of("Functional.scaled_dot_product_attention.0", {x, x, x}, x.shape(),
+                               {{"attn_mask", mask_of({512, 512}, false)}});
+  expect_both(call);
+  const auto lost = [](DeviceResult& result, int) { change_output(result, 1, nan_here); };
+  EXPECT_TRUE(is_suspicious(checked(call, {}, lost)));
+}
+
+TEST_F(Alternatives, MaskedRowsOfNpuAttention) {
+  const Tensor x = random_tensor({1, 8, 12});
+  Tensor mask = Tensor::zeros(DType::boolean, Dims{1, 1, 8, 8});
+  for (std::int64_t key = 0; key < 8; ++key) mask.mutable_data<bool>()[3 * 8 + key] = true;
+  ApiCall call = call_of("NPU.npu_fusion_attention.0", {x, x, x, std::int64_t{2}, std::string("BSH")}, x.shape(),
+                         {{"atten_mask", mask}, {"scale", 0.3}});
+  expect_both(call);
+}
+
+TEST_F(Alternatives, PaddingBesideAWeightThatIsNoNumber) {
+  const Tensor x = random_tensor({2, 3, 6, 7});
+  const Tensor weight = with_element(random_tensor({4, 3, 3, 3}), 2, nan_here);
+  expect_both(
+      call_of("Functional.conv2d.0", {x, weight, random_tensor({4})}, {2, 4, 6, 7}, {{"padding", std::int64_t{1}}}));
+  const ApiCall call = call_of("Functional.conv2d.1", {x, weight}, {2, 4, 6, 7}, {{"padding", std::int64_t{1}}});
+  expect_both(call);
+  // The second row is not beside padding: the weight there is multiplied with an element.
+  const auto found = [](DeviceResult& result, int) { change_output(result, 8, 0.5); };
+  EXPECT_TRUE(is_suspicious(checked(call, {}, found)));
+  // The last column meets the padding with the weight that is none; the second channel has no such weight.
+  const auto lost = [](DeviceResult& result, int) { change_output(result, 42 + 6, nan_here); };
+  EXPECT_TRUE(is_suspicious(checked(call, {}, lost)));
+  const Tensor infinite = with_element(random_tensor({4, 3, 3}), 0, std::numeric_limits<double>::infinity());
+  expect_both(
+      call_of("Functional.conv1d.0", {random_tensor({2, 3, 9}), infinite}, {2, 4, 9}, {{"padding", std::int64_t{1}}}));
+  const Tensor transposed = with_element(random_tensor({3, 2, 3}), 0, nan_here);
+  expect_both(call_of("Functional.conv_transpose1d.0", {random_tensor({2, 3, 9}), transposed}, {2, 2, 11}));
+}
+
+TEST_F(Alternatives, SlopeOfLogitAtNegativeZero) {
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float64}) {
+    const Tensor x =
+        with_element(changed_elements(random_tensor({40}), [](double v, std::int64_t) { return 0.5 + v / 4; }), 3, -0.0)
+            .to(dtype);
+    expect_both(call_of("Torch.logit.0", {x}, {40}));
+    const ApiCall call = call_of("Torch.logit.1", {with_element(x, 3, 0.0)}, {40});
+    const auto turned = [](DeviceResult& result, int) {
+      Value& gradient = result.gradients.front();
+      gradient = changed_elements(*gradient.get<Tensor>(), [](double v, std::int64_t i) { return i == 3 ? -v : v; });
+    };
+    EXPECT_TRUE(is_suspicious(checked(call, {}, turned))) << "the slope at 0.0 has one sign";
+  }
+}
+
+// Gradients of the mode nearest go by the lengths on processors and by the factor on GPUs; results go by the factor.
+TEST_F(Alternatives, NearestGradientsWithAFactorOfTheirOwn) {
+  const Dict options{{"scale_factor", 1.16}};
+  expect_both(call_of("Functional.interpolate.0", {random_tensor({1, 2, 6})}, {1, 2, 6}, options));
+  const Tensor x = random_tensor({1, 2, 6});
+  const auto copied = [&](DeviceResult& result, int) { result.output = x; };
+  const ApiCall call = call_of("Functional.interpolate.1", {x}, {1, 2, 6}, options);
+  EXPECT_TRUE(is_suspicious(checked(call, {}, copied)));
+}
+
+// What a kernel gives that has no shortcut for an axis that keeps its length.
+Tensor linear_by_factor(const Tensor& x, double factor) {
+  const std::int64_t length = x.size(-1);
+  return changed_elements(x, [&](double, std::int64_t i) {
+    const double place = std::max((static_cast<double>(i % length) + 0.5) / factor - 0.5, 0.0);
+    const auto low = static_cast<std::int64_t>(place);
+    const std::int64_t row = i - i % length;
+    const double share = place - static_cast<double>(low);
+    return (1 - share) * x.item(row + low) + share * x.item(row + std::min(low + 1, length - 1));
+  });
+}
+
+TEST_F(Alternatives, LinearAxesThatKeepTheirLengthAreCopied) {
+  const Tensor x = random_tensor({1, 2, 6});
+  const Dict options{{"scale_factor", 1.16}, {"mode", std::string("linear")}};
+  const ApiCall call = call_of("Functional.interpolate.0", {x}, {1, 2, 6}, options);
+  const ApiResult sound = checked(call);
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  EXPECT_EQ(sound.forward, Status::pass);
+  const auto by_factor = [&](DeviceResult& result, int) { result.output = linear_by_factor(x, 1.16); };
+  EXPECT_TRUE(is_suspicious(checked(call, {}, by_factor)));
+  const auto of_gradient = [&](DeviceResult& result, int) {
+    const Tensor& gradient = *result.gradients.front().get<Tensor>();
+    result.gradients.front() = linear_by_factor(gradient, 1.16);
+  };
+  EXPECT_TRUE(is_suspicious(checked(call, {}, of_gradient)));
+}
+
+}  // namespace
+}  // namespace msrun::testing
