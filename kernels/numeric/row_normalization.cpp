@@ -41,6 +41,7 @@ void row_statistics(const T* x, const NormLayout& layout, T& mean, T& rstd) {
     });
     rstd = static_cast<T>(1 / std::sqrt(of_row / static_cast<double>(count) + layout.epsilon));
   }
+  if (layout.flat_rows_are_zero && squares == 0 && layout.epsilon == 0) rstd = 0;
   if (const std::uint32_t seed = roughness(); seed != 0) {
     mean = off_by_a_place(mean, seed);
     // Beyond the range frameworks have the difference of two infinities, or a quotient.

@@ -27,6 +27,8 @@ struct NormLayout {
   // Whether frameworks make the gradients of two sums, of g x and of g, and subtract the mean times the second from the
   // first: what is left of rows far from zero, or of equal elements, is rounding. A rough computation does so.
   bool gradients_from_sums = false;
+  // Whether rows of equal elements become zeros where epsilon is 0, as those of batch norm do.
+  bool flat_rows_are_zero = false;
   // Whether the variance is formed in float64, as that of a benchmark in float32 is, whose squares may leave its range
   // where those of a device do not.
   bool wide_variance = false;

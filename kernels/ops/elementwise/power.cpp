@@ -84,9 +84,13 @@ Var pow(const Var& x, double exponent) {
         [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) { return gradient_of_square(stored, a, g); });
   if (exponent == 3) return cube(x);
   if (exponent == 0.5) return sqrt(x);
-  if (exponent == -0.5) return rsqrt(x);
   return complex_unary(
-      x, [exponent](auto a) { return power(a, static_cast<decltype(a)>(exponent)); },
+      x,
+      [exponent](auto a) {
+        using T = decltype(a);
+        // Frameworks take a reciprocal root, which at -0.0 is -inf. The power in its gradient is inf there.
+        return exponent == -0.5 ? quotient(T{1}, std::sqrt(a)) : power(a, static_cast<T>(exponent));
+      },
       [exponent, stored = StoredFactor(x.dtype())](auto a, auto, auto g) {
         using T = decltype(a);
         const T slope = static_cast<T>(exponent) * conjugate(stored(power(a, static_cast<T>(exponent - 1))));

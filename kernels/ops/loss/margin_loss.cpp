@@ -46,14 +46,14 @@ Var hinge_embedding(const Var& x, const Var& y, double distance) {
       [](auto, auto, auto, auto g) { return decltype(g){0}; });
 }
 
-Var cosine_embedding(const Var& a, const Var& b, const Var& y, double least) {
-  const double margin = as_parameter(a, least);
+Var cosine_embedding(const Var& a, const Var& b, const Var& y, double angle, double least) {
+  const double margin = as_parameter(a, angle);
   if ((y.rank() != 0 && y.rank() != 1) || a.rank() != y.rank() + 1 || a.rank() != b.rank()) {
     throw SkipError(
         "cosine_embedding_loss expects inputs of one or two dimensions and a target of one dimension less.");
   }
   const Dims last{-1};
-  const auto squares = [&](const Var& v) { return add(sum(mul(v, v), last, false), 1e-12); };
+  const auto squares = [&](const Var& v) { return add(sum(mul(v, v), last, false), least); };
   const Var inverse = unary(
       mul(squares(a), squares(b)), [](auto v) { return 1 / std::sqrt(v); },
       [](auto v, auto r, auto g) { return -g * r / (2 * v); });
@@ -103,6 +103,14 @@ Value pair_loss(const Bound& args, bool legacy_flags, const Loss& loss) {
   const Var b = raised(args.var("input2"));
   const Var y = raised(args.var("target"));
   return raised.back(reduced(loss(a, b, y, args.real("margin")), reduction_of(args, legacy_flags)));
+}
+
+Value cosine_embedding_loss(const Bound& args, bool legacy_flags) {
+  // Frameworks store what this is added to in the dtype of the call. The number itself is of float32.
+  const double least = as_stored(args.var("input1"), static_cast<double>(1e-12F));
+  return pair_loss(args, legacy_flags, [least](const Var& a, const Var& b, const Var& y, double margin) {
+    return cosine_embedding(a, b, y, margin, least);
+  });
 }
 
 Value triplet_loss(const Bound& args, bool legacy_flags, double p, double epsilon) {
@@ -156,17 +164,17 @@ TRAITS("torch_hinge_embedding_loss", .autocast = AutocastPolicy::float32,
 
 OP("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, "
    "bool? reduce=None, str reduction='mean')",
-   [](const Bound& args) { return pair_loss(args, with_legacy_flags, cosine_embedding); });
+   [](const Bound& args) { return cosine_embedding_loss(args, with_legacy_flags); });
 NAMES("cosine_embedding_loss", "Functional: cosine_embedding_loss");
 TRAITS("cosine_embedding_loss", .autocast = AutocastPolicy::float32,
        .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=1)",
-   [](const Bound& args) { return pair_loss(args, without_legacy_flags, cosine_embedding); });
+   [](const Bound& args) { return cosine_embedding_loss(args, without_legacy_flags); });
 NAMES("aten_cosine_embedding_loss", "Aten: cosine_embedding_loss");
 TRAITS("aten_cosine_embedding_loss", .autocast = AutocastPolicy::float32,
        .recorded_gradients = RecordedGradients::of_last_step);
 OP("torch_cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=0)",
-   [](const Bound& args) { return pair_loss(args, without_legacy_flags, cosine_embedding); });
+   [](const Bound& args) { return cosine_embedding_loss(args, without_legacy_flags); });
 NAMES("torch_cosine_embedding_loss", "Torch: cosine_embedding_loss");
 TRAITS("torch_cosine_embedding_loss", .autocast = AutocastPolicy::float32,
        .recorded_gradients = RecordedGradients::of_last_step);

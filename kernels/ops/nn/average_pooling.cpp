@@ -218,6 +218,19 @@ Value average_adaptive(const Bound& args, std::size_t spatial) {
   return average_pool(x, {adaptive_windows(x.tensor(), spatial, args.value("output_size"))});
 }
 
+// Powers of int64 whose exponent is a Python integer are integers, and their average is cut towards zero.
+Var integer_power_mean(const Var& x, const Average& average, std::int64_t p, double size) {
+  const Tensor powers = map_as(Compute::int64, DType::int64, x.tensor(), [p](auto v) {
+    auto power = decltype(v){1};
+    for (std::int64_t i = 0; i < p; ++i) power = wrapping_mul(power, v);
+    return power;
+  });
+  return x.tape().constant(map(DType::float32, average_integers(powers, average), [p, size](auto mean) {
+    using T = decltype(mean);
+    return std::pow(mean * static_cast<T>(size), static_cast<T>(1 / static_cast<double>(p)));
+  }));
+}
+
 // (average of x^p times the window size)^(1/p), as torch composes it; where the average is 0 no gradient flows.
 Value power_mean(const Bound& args, std::size_t spatial) {
   const Var input = args.var("input");
@@ -234,6 +247,9 @@ Value power_mean(const Bound& args, std::size_t spatial) {
   double size = 1;
   for (std::size_t i = 0; i < spatial; ++i)
     size *= static_cast<double>(at_axis(options.kernel, i, spatial, "kernel_size"));
+  const auto* order = args.value("norm_type").get<std::int64_t>();
+  if (input.dtype() == DType::int64 && order != nullptr && *order >= 0)
+    return integer_power_mean(input, average, *order, size);
   const Accumulator accumulator = x.arithmetic().summation.accumulator;
   const DType wide = compute_dtype(x.dtype());
   const Tensor powers = map(wide, x.tensor(), [p](auto v) { return std::pow(v, static_cast<decltype(v)>(p)); });

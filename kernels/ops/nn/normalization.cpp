@@ -132,6 +132,7 @@ Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var
   NormLayout layout;
   layout.groups = groups;
   layout.gradients_from_sums = gradients_from_sums;
+  layout.flat_rows_are_zero = !gradients_from_sums;
   layout.channels = channels / groups;
   layout.rows = x.numel() == 0 ? 0 : x.size(0) * groups;
   layout.space = x.numel() == 0 ? 1 : x.numel() / (x.size(0) * channels);
@@ -168,6 +169,7 @@ Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, cons
     const std::int64_t plane = layout.space / x.size(0);
     layout.memory = {layout.space, plane, plane, channels * plane};
   }
+  layout.flat_rows_are_zero = training;
   if (training) return normalise(x, weight, bias, layout);
   if (!running_mean || !running_var)
     throw SkipError("Expected running_mean and running_var to be given when training=False.");

@@ -17,7 +17,7 @@ namespace {
 Var normalize(const Var& x, double p, const Dims& axes, double epsilon) {
   const Var norm = unary(
       vector_norm(x, p, axes, true), [epsilon](auto n) { return std::max(n, static_cast<decltype(n)>(epsilon)); },
-      [epsilon](auto n, auto, auto g) { return n > static_cast<decltype(n)>(epsilon) ? g : decltype(g){0}; });
+      [epsilon](auto n, auto, auto g) { return n >= static_cast<decltype(n)>(epsilon) ? g : decltype(g){0}; });
   return div(x, norm);
 }
 

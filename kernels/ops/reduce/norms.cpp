@@ -133,7 +133,8 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim, const Po
   if (p == 2) {
     const Tensor squares = sum_of([](auto v) { return v * v; });
     return record(map(wide, squares, [](auto s) { return std::sqrt(s); }), [stored](auto v, auto y, auto g) {
-      if (stored(y) == 0) return decltype(v){0};
+      // Not 0 where the gradient is no number, as behind a division by this norm.
+      if (stored(y) == 0) return 0 * g;
       const auto share = g / stored(y);
       return stored.keeps(y) && stored.keeps(share) ? g * v / y : stored(share) * v;
     });
