@@ -69,7 +69,7 @@ DropoutCheck::Verdict DropoutCheck::of_output(const Value& device) {
   if (!rule) return {};
   DropoutFinding found = judge_dropout(*rule, *output);
   fates_ = std::move(found.fates);
-  if (!found.text.empty() || !draws_) return {true, found.text};
+  if (!found.text.empty() || !draws_) return {true, found.text, !draws_};
   return {true, unlikely_chance(fates_, *draws_)};
 }
 
@@ -79,9 +79,7 @@ DropoutCheck::Verdict DropoutCheck::of_gradients(const List& device) {
   if (std::string text = other_dtype("The gradient", *gradient); !text.empty()) return {true, std::move(text)};
   if (gradient->numel() > most_elements) return {};
   evaluate_both();
-  // Where nothing is dropped the operator may return its argument itself: a dump then holds the gradients of the step
-  // that made it.
-  if (kept_.gradients.empty() || dropped_.gradients.empty() || (call_.recorded && !draws_)) return {};
+  if (kept_.gradients.empty() || dropped_.gradients.empty()) return {};
   const std::optional<DropoutRule> rule =
       rule_of(kept_.gradients.front(), dropped_.gradients.front(), draws_, gradient);
   if (!rule) return {};

@@ -22,6 +22,7 @@ class DropoutCheck {
   struct Verdict {
     bool judged = false;  // otherwise it cannot be told
     std::string finding;  // what speaks against the device, as a sentence; empty: nothing
+    bool exact = false;   // nothing was to be dropped: every element was compared
     bool is_sound() const { return judged && finding.empty(); }
   };
 

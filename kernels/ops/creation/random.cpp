@@ -118,19 +118,22 @@ OP("dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False)
   return channel_dropout(args.var("input"), args.real("p"), args.flag("training"), 2);
 });
 NAMES("dropout1d", "Functional: dropout1d");
-TRAITS("dropout1d", .random_zeros = true, .random_channels = true);
+TRAITS("dropout1d", .random_zeros = true, .random_channels = true,
+       .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False)", [](const Bound& args) -> Value {
   return channel_dropout(args.var("input"), args.real("p"), args.flag("training"), -1);
 });
 NAMES("dropout2d", "Functional: dropout2d");
-TRAITS("dropout2d", .random_zeros = true, .random_channels = true);
+TRAITS("dropout2d", .random_zeros = true, .random_channels = true,
+       .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("dropout3d(Tensor input, float p=0.5, bool training=True, bool inplace=False)", [](const Bound& args) -> Value {
   return channel_dropout(args.var("input"), args.real("p"), args.flag("training"), 4);
 });
 NAMES("dropout3d", "Functional: dropout3d");
-TRAITS("dropout3d", .random_zeros = true, .random_channels = true);
+TRAITS("dropout3d", .random_zeros = true, .random_channels = true,
+       .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("feature_dropout(Tensor input, float p, bool train)", [](const Bound& args) -> Value {
   return channel_dropout(args.var("input"), args.real("p"), args.flag("train"), -1);

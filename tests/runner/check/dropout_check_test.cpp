@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runner/device/recorded/recorded.h"
 #include "runner/results/counts.h"
 #include "runner/results/reason.h"
 #include "tests/runner/check/rounding_device.h"
@@ -192,6 +193,44 @@ TEST(DropoutCheck, OfSeveralOutputsTheFirstCounts) {
     scale(outputs.front(), 2);
     of.output = outputs;
   })));
+}
+
+// A recording of a dropout that drops nothing, which may return its argument, as torch's does.
+ApiResult recorded(const char* api, double p, bool training, double of_output, double of_gradient) {
+  const Dims shape{3, 2, 2, 3};
+  TensorFiles files;
+  Tensor x(DType::float32, shape);
+  for (std::int64_t i = 0; i < x.numel(); ++i) x.mutable_data<float>()[i] = static_cast<float>(i % 7) - 3;
+  const auto times = [](const Tensor& from, double factor) {
+    return changed_elements(from, [&](double value, std::int64_t) { return value * factor; });
+  };
+  const Tensor g = times(x, 0.3);
+  ApiCall call;
+  call.name = api;
+  call.args = {files.file(x), p, training};
+  call.has_backward = true;
+  call.grad_inputs = {files.file(g, false)};
+  call.recorded = RecordedResult{{files.file(times(x, of_output))}, {files.file(times(g, of_gradient), false)}, ""};
+  return check_api(call, 0, *make_recorded_device(), 0, files.options());
+}
+
+TEST(DropoutCheck, RecordingsThatDropNothingAreChecked) {
+  for (const char* api : {"Functional.dropout.0", "Functional.dropout1d.0", "Functional.dropout2d.0",
+                          "Functional.dropout3d.0", "Functional.alpha_dropout.0", "Functional.feature_alpha_dropout.0",
+                          "Torch.dropout.0", "Torch.dropout_.0", "Torch.feature_dropout.0", "Torch.alpha_dropout_.0"}) {
+    for (const auto& [p, training] : {std::pair(0.5, false), std::pair(0.0, true)}) {
+      const ApiResult sound = recorded(api, p, training, 1, 1);
+      EXPECT_EQ(sound.forward, Status::pass) << described(sound);
+      EXPECT_EQ(sound.backward, Status::pass) << described(sound);
+      EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+      EXPECT_EQ(sound.mistrust, Mistrust::none) << api << ": few elements are as good as many";
+      EXPECT_TRUE(is_suspicious(recorded(api, p, training, 1.25, 1))) << api;
+      EXPECT_TRUE(is_suspicious(recorded(api, p, training, 1.25, 1.25))) << api;
+      // It may be the gradient of the step that made the argument.
+      const ApiResult other = recorded(api, p, training, 1, 1.25);
+      EXPECT_EQ(other.backward, Status::skip) << described(other);
+    }
+  }
 }
 
 }  // namespace
