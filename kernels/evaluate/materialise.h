@@ -65,7 +65,7 @@ struct MaterialisedCall {
   bool raises_one_by_one = false;
   // A gradient that is None is that of torch's backward() without arguments: 1 of a single output with one element.
   bool implicit_gradient = false;
-  // Whether operators that the pre-check takes for those of HF32 run in it.
+  // The benchmark of operators that the pre-check takes for those of HF32 stays in float32, as msProbe's does.
   bool hf32 = true;
   // In which the benchmark is computed, and compared without being rounded; unset: by the dtypes of the arguments.
   std::optional<DType> benchmark_dtype;

@@ -1,6 +1,7 @@
 #include "tests/kernels/ops/gradient_sweep.h"
 
 #include <numeric>
+#include <sstream>
 
 namespace msrun::testing {
 
@@ -107,5 +108,41 @@ Tensor Draw::integers(const Dims& shape, std::int64_t low, std::int64_t high) {
 }
 
 Tensor Draw::mask(const Dims& shape) { return integers(shape, 0, 1).to(DType::boolean); }
+
+const std::map<std::string, const InventoryOperator*>& differentiable_operators() {
+  static const auto all = [] {
+    std::map<std::string, const InventoryOperator*> result;
+    for (const InventoryOperator& entry : inventory()) {
+      if (entry.differentiable) result.emplace(entry.canonical, &entry);
+    }
+    return result;
+  }();
+  return all;
+}
+
+SweepTable whole_sweep() {
+  SweepTable all;
+  for (const auto& part :
+       {elementwise_sweep(), shape_sweep(), reduction_sweep(), matrix_sweep(), network_sweep(), loss_sweep()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// "Functional: relu relu_; Torch: relu": Functional and relu.
+std::pair<std::string, std::string> first_name(const InventoryOperator& entry) {
+  std::istringstream words(entry.names);
+  std::string type;
+  std::string api;
+  words >> type >> api;
+  type.pop_back();
+  if (api.ends_with(';')) api.pop_back();
+  return {type, api};
+}
+
+std::pair<std::string, std::string> name_of(const SweepEntry& entry) {
+  if (entry.api.empty()) return first_name(*differentiable_operators().at(entry.canonical));
+  const std::size_t dot = entry.api.find('.');
+  return {entry.api.substr(0, dot), entry.api.substr(dot + 1)};
+}
 
 }  // namespace msrun::testing

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kernels/inventory/inventory.h"
 #include "tests/support/gradient_check.h"
 
 namespace msrun::testing {
@@ -71,6 +74,15 @@ SweepTable reduction_sweep();
 SweepTable matrix_sweep();
 SweepTable network_sweep();
 SweepTable loss_sweep();
+// All of them.
+SweepTable whole_sweep();
+
+// What the inventory says of the operators that torch differentiates, by their canonical names.
+const std::map<std::string, const InventoryOperator*>& differentiable_operators();
+// The namespace and the name of an operator's first API in the inventory: Functional and relu.
+std::pair<std::string, std::string> first_name(const InventoryOperator& entry);
+// Those of a row of the tables.
+std::pair<std::string, std::string> name_of(const SweepEntry& entry);
 
 inline Value i(std::int64_t value) { return value; }
 inline Value text(const char* value) { return std::string(value); }

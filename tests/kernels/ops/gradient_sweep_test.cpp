@@ -6,7 +6,6 @@
 #include <iostream>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "kernels/base/error.h"
 #include "kernels/inventory/inventory.h"
@@ -75,42 +74,6 @@ std::uint64_t sweep_seed() {
   return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
 }
 
-const std::map<std::string, const InventoryOperator*>& differentiable_operators() {
-  static const auto all = [] {
-    std::map<std::string, const InventoryOperator*> result;
-    for (const InventoryOperator& entry : inventory()) {
-      if (entry.differentiable) result.emplace(entry.canonical, &entry);
-    }
-    return result;
-  }();
-  return all;
-}
-
-SweepTable whole_table() {
-  SweepTable all;
-  for (const auto& part :
-       {elementwise_sweep(), shape_sweep(), reduction_sweep(), matrix_sweep(), network_sweep(), loss_sweep()})
-    all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
-// "Functional: relu relu_; Torch: relu": Functional and relu.
-std::pair<std::string, std::string> first_name(const InventoryOperator& entry) {
-  std::istringstream words(entry.names);
-  std::string type;
-  std::string api;
-  words >> type >> api;
-  type.pop_back();
-  if (api.ends_with(';')) api.pop_back();
-  return {type, api};
-}
-
-std::pair<std::string, std::string> name_of(const SweepEntry& entry) {
-  if (entry.api.empty()) return first_name(*differentiable_operators().at(entry.canonical));
-  const std::size_t dot = entry.api.find('.');
-  return {entry.api.substr(0, dot), entry.api.substr(dot + 1)};
-}
-
 // The outputs that a gradient flows from, counted depth first.
 std::vector<std::size_t> differentiable_outputs(const std::string& type, const std::string& api,
                                                 const SweepCall& call) {
@@ -134,7 +97,7 @@ TEST(GradientSweep, EveryDifferentiableOperator) {
   const std::uint64_t seed = sweep_seed();
   std::cout << "MSRUN_GRADIENT_SEED=" << seed << std::endl;
   RecordProperty("MSRUN_GRADIENT_SEED", std::to_string(seed));
-  for (const SweepEntry& entry : whole_table()) {
+  for (const SweepEntry& entry : whole_sweep()) {
     // Every operator has a seed of its own, so that a change of one leaves the others alone.
     const auto [type, api] = name_of(entry);
     const std::string name = type + "." + api;
@@ -167,7 +130,7 @@ TEST(GradientSweep, EveryDifferentiableOperator) {
 
 TEST(GradientSweep, LeavesOutNoOperator) {
   std::set<std::string> swept;
-  for (const SweepEntry& entry : whole_table()) {
+  for (const SweepEntry& entry : whole_sweep()) {
     swept.insert(entry.canonical);
     EXPECT_TRUE(differentiable_operators().contains(entry.canonical))
         << entry.canonical << " is no differentiable operator of the inventory";
