@@ -62,6 +62,8 @@ struct DeviceName {
 // Something recorded that cannot be rebuilt; using it is a SKIP with this reason.
 struct Unsupported {
   std::string reason;
+  // The recorder wrote {} in its place, as it does for objects that it does not know: positional dtypes, layouts.
+  bool is_unknown_object = false;
 };
 
 class Value;

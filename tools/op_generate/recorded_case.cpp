@@ -240,6 +240,12 @@ DumpEntry entry_of(const JsonNode& record, std::string_view name) {
   if (const auto kwargs = find_member(record, "input_kwargs"); kwargs && kwargs->is_object()) {
     entry.kwargs = reader.dict(*kwargs, Where("input_kwargs"));
   }
+  if (const auto outputs = find_member(record, "output"); outputs && outputs->is_array()) {
+    const List results = reader.list(*outputs, Where("output"));
+    const TensorSpec* first = recorded_tensor(results, 0);
+    if (first != nullptr) entry.output_dtype = first->dtype;
+    if (first != nullptr) entry.output_rank = first->shape.size();
+  }
   pytorch_dump().complete(name, entry);
   return entry;
 }

@@ -241,6 +241,8 @@ Value size(const JsonNode& value, const Where& where) {
 Value dtype(const JsonNode& value, const Where& where, Kind kind) {
   if (!value.is_string()) return malformed(where, "a string");
   std::string text(value.text());
+  // The recorder describes every keyword argument of this name so, dtype=None as well.
+  if (text == "None") return None{};
   if (kind == Kind::mindspore_dtype) text = lower_case(text);
   if (const auto known = parse_dtype(text)) return *known;
   return Unsupported{"Dtype is not supported: " + without_nul(value.text())};
@@ -290,6 +292,8 @@ Value described_value(const JsonNode& object, std::string_view type, const Where
   for (const JsonNode field : object) {
     if (field.key() == "value") found = field;
   }
+  // Of device=None there is the type alone.
+  if (!found && *kind == Kind::device) return DeviceName{};
   if (!found) return Unsupported{where.text() + " has no value."};
   const JsonNode& value = *found;
   const Where at(where, "value");
@@ -339,7 +343,7 @@ Value ValueReader::value(const JsonNode& node, const Where& where) {
     default:
       return None{};
   }
-  if (node.begin() == node.end()) return Unsupported{where.text() + " was not recorded."};
+  if (node.begin() == node.end()) return Unsupported{where.text() + " was not recorded.", true};
   std::optional<JsonNode> type;
   std::optional<JsonNode> class_type;
   for (const JsonNode field : node) {

@@ -66,6 +66,9 @@ TEST(DumpJson, ConvertsEveryFormOfValue) {
   EXPECT_EQ(shown(R"({"type":"torch.device","value":3})"), "device '3'");
   EXPECT_EQ(shown(R"({"type":"torch.device","value":0})"), "device ''");
   EXPECT_EQ(shown(R"({"type":"torch.device","value":null})"), "device ''");
+  // dtype=None and device=None.
+  EXPECT_EQ(shown(R"({"type":"torch.dtype","value":"None"})"), "None");
+  EXPECT_EQ(shown(R"({"type":"torch.device"})"), "device ''");
   EXPECT_EQ(shown(R"({"type":"torch.memory_format","format":"channels_last"})"), "None");
   EXPECT_EQ(shown(R"({"type":"float32","value":0.1})"), "float 0.10000000000000001");
   EXPECT_EQ(shown(R"({"type":"int64","value":7})"), "int 7");
@@ -197,6 +200,29 @@ TEST(DumpJson, TellsAListFromATupleOfIndicesByTheOutput) {
   EXPECT_EQ(index(pair, "[2, 5, 5]", "x"), "[int 1, int 2]");
   EXPECT_EQ(index(flags, "[1, 5, 5]", "__getitem__"), "[[True, False]]");
   EXPECT_EQ(index(mixed, "[5, 5, 5]", "__getitem__"), "[int 1, slice 0:2:]");
+}
+
+TEST(DumpJson, TakesThePositionalDtypeOfTheOutput) {
+  const auto arguments = [](const std::string& name, const std::string& args, const std::string& kwargs = "{}",
+                            const std::string& output =
+                                R"({"type":"torch.Tensor","dtype":"torch.int32","shape":[2]})") {
+    const std::string x = R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[2],"Max":1,"Min":0})";
+    const Dump dump = read(with_data("{\"" + name + R"(.forward": {"input_args": [)" + x + (args.empty() ? "" : ", ") +
+                                     args + R"(], "input_kwargs": )" + kwargs + R"(, "output": [)" + output + "]}}"));
+    const DumpEntry& entry = dump.entries.at(0).second;
+    return show(List(entry.args.begin() + 1, entry.args.end())) + show(entry.kwargs);
+  };
+  EXPECT_EQ(arguments("Tensor.type.0", "{}"), "[torch.int32]{}");
+  EXPECT_EQ(arguments("Tensor.view.0", "{}"), "[torch.int32]{}");
+  EXPECT_EQ(arguments("Functional.softmax.0", "-1, 3, {}"), "[int -1, int 3, torch.int32]{}");
+  EXPECT_EQ(arguments("Torch.softmax.0", "-1, {}"), "[int -1, torch.int32]{}");
+  // Nothing else is a dtype, and without a tensor none is known.
+  EXPECT_EQ(arguments("Torch.add.0", "{}"), "[unsupported: input_args[1] was not recorded.]{}");
+  EXPECT_EQ(arguments("Torch.unheard_of.0", "{}"), "[unsupported: input_args[1] was not recorded.]{}");
+  EXPECT_EQ(arguments("Tensor.type.0", "{}", "{}", R"({"type":"str","value":"torch.FloatTensor"})"),
+            "[unsupported: input_args[1] was not recorded.]{}");
+  // A layout is that of all tensors that are recorded.
+  EXPECT_EQ(arguments("Torch.zeros_like.0", "", R"({"layout": {}, "pin_memory": false})"), "[]{pin_memory: False}");
 }
 
 TEST(DumpJson, DropsModulesAndDeliversRepeatedNamesInOrder) {
