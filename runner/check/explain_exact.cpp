@@ -114,6 +114,8 @@ bool Explainer::rounds_nowhere(const Comparison& comparison, std::size_t row, co
   const auto& [bench, device] = comparison.pairs[row];
   const Steps steps = steps_of(comparison);
   if (complex_arguments_ || (steps != Steps::none && steps != Steps::at_a_kink)) return false;
+  // The benchmark of float64 is computed in it, and without tensors there is nothing to be changed.
+  if (device.dtype() == DType::float64 || variations_.elements() == 0) return false;
   if (!surely_equal(bench, bench.to(device.dtype()))) return false;
   // Numbers of a half type have so few digits that products of them may be exact, and the benchmark of float64 is
   // computed in it.

@@ -59,11 +59,12 @@ TEST(ListStandards, GivesTheSameAsJson) {
   EXPECT_EQ(json["missed_by_msprobe"]["gelu"], "GELU");
 }
 
-// A name that no API has judges nothing, whatever the documentation says of it. test_api alone is such a name: it is
-// all that upstream's list of its standard holds.
+// A name that no API has judges nothing. test_api is all that upstream has in the list of its standard; the two
+// backwards are run by autograd for a fused operator, and no dump has a call of them.
 TEST(ListStandards, EveryNameMeetsAnApi) {
   const auto json = nlohmann::json::parse(list_standards_json());
-  EXPECT_THAT(json["unknown_apis"], ElementsAre("test_api"));
+  EXPECT_THAT(json["unknown_apis"],
+              ElementsAre("test_api", "npu_cross_entropy_loss_backward", "npu_rms_norm_backward"));
   for (const MissedName& missed : missed_level_names()) {
     EXPECT_STRNE(operator_level(missed.name).name, "L0") << missed.name;
     EXPECT_STREQ(operator_level(missed.name, LevelNames::upstream).name, "L0") << missed.name;
