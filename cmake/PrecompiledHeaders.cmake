@@ -51,3 +51,6 @@ function(msrun_precompiled name)
 endfunction()
 
 msrun_precompiled(msrun_headers OPTIONS msrun_options HEADERS ${MSRUN_STANDARD_HEADERS} ${MSRUN_JSON_HEADER})
+# GCC 14 refuses precompiled headers of another optimisation level.
+msrun_precompiled(msrun_cold_headers OPTIONS msrun_options msrun_cold_options
+  HEADERS ${MSRUN_STANDARD_HEADERS} ${MSRUN_JSON_HEADER})
