@@ -1,5 +1,5 @@
 // The files of the comparison of two recordings other than its table of comma-separated values, and the calls that it
-// hands to msrun.
+// hands to msrun. One recording serves all of them, hence longer than other files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

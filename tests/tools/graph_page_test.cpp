@@ -1,4 +1,5 @@
-// The page of a graph: how two trees become rows, and what people do on the page, in a browser.
+// The page of a graph: how two trees become rows, and what people do on the page, in a browser. One
+// browser serves all of them, hence longer than other files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

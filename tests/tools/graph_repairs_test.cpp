@@ -1,4 +1,5 @@
-// What graph does otherwise than msprobe 1.2.1, each under the number that it has in the specification.
+// What graph does otherwise than msprobe 1.2.1, each under the number that it has in the specification. One test
+// a repair, hence longer than other files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

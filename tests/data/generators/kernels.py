@@ -1,4 +1,5 @@
-"""Records calls whose results kernels of accelerators give, sound ones and faulty ones, as torch on a processor imitates them.
+"""Records calls whose results kernels of accelerators give, sound ones and faulty ones, as torch on a processor imitates them. One function a
+kernel, hence longer than other files.
 
     kernels.py FOLDER [SEED [few]]
 

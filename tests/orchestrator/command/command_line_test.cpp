@@ -1,3 +1,4 @@
+// One test for every option or rule of the command line, hence longer than other files.
 #include "orchestrator/command/command_line.h"
 
 #include <gmock/gmock.h>

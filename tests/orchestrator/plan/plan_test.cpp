@@ -1,4 +1,5 @@
-// The plan made from small dumps: pairing, names, filters, order, bad entries.
+// The plan made from small dumps: pairing, names, filters, order, bad entries. One test a rule of
+// planning, hence longer than other files.
 #include "orchestrator/plan/plan.h"
 
 #include <gmock/gmock.h>

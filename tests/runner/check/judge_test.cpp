@@ -1,4 +1,5 @@
-// The judge end to end within one process: calls with given inputs, and devices that compute them in a given way.
+// The judge end to end within one process: calls with given inputs, and devices that compute them in a given way. One
+// test a rule of the judge, hence longer than other files.
 #include <gmock/gmock.h>
 
 #include <cmath>

@@ -1,0 +1,182 @@
+#include "kernels/ops/nn/interpolation_taps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/base/error.h"
+#include "kernels/numeric/roughness.h"
+#include "kernels/numeric/stored_products.h"
+#include "kernels/tensor/memory.h"
+#include "kernels/tensor/recorded_dtypes.h"
+
+namespace msrun {
+namespace {
+
+Taps make_taps(std::int64_t in, std::int64_t out, std::int64_t count) {
+  if (count > (std::int64_t{1} << 28) / out) throw SkipError("Interpolation: the filter is too wide for this size.");
+  check_tensor_memory(static_cast<std::size_t>(out * count), sizeof(std::int64_t) + sizeof(double));
+  Taps taps{in, out, count, {}, {}};
+  taps.index.resize(static_cast<std::size_t>(out * count), -1);
+  taps.weight.resize(static_cast<std::size_t>(out * count));
+  return taps;
+}
+
+// Positions are computed in float32 for every dtype, as torch does: a position that falls on an integer must fall on
+// the same side of it.
+Taps nearest_taps(const Axis& axis, bool exact, bool by_lengths) {
+  Taps taps = make_taps(axis.in, axis.out, 1);
+  const auto scale = static_cast<float>(axis.scale());
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const float position = exact ? (static_cast<float>(o) + 0.5F) * scale : static_cast<float>(o) * scale;
+    std::int64_t source = std::min(static_cast<std::int64_t>(std::floor(position)), axis.in - 1);
+    if (by_lengths && has_shortcut(axis)) source = o * axis.in / axis.out;
+    taps.add(o, 0, source, 1);
+  }
+  return taps;
+}
+
+// The seed of a rough computation; 0 also where kernels compute wide, as those of half types do with positions and with
+// the terms of weights.
+std::uint32_t roughness_of_positions() { return computes_wide() ? 0 : roughness(); }
+
+// A weight as a device may have it: kernels that compute wide may store it in the half type that they multiply.
+template <class Real>
+Real stored_weight(Real weight) {
+  return rough_step(weight, computes_wide() ? roughness() : 0);
+}
+
+// A position as a device may have it. On an element it lies on one side of it in every second rough computation: the
+// neighbour on that side counts there, and nowhere else.
+template <class Real>
+Real placed(Real position) {
+  const std::uint32_t seed = roughness_of_positions();
+  if (seed == 0) return position;
+  if (position == 0 || position != std::floor(position)) return off_by_a_place(position, seed);
+  constexpr Real infinity = std::numeric_limits<Real>::infinity();
+  return std::nextafter(position, seed % 2 == 0 ? infinity : -infinity);
+}
+
+// Positions and weights between elements are computed in Real: for float32 and narrower tensors in float, as frameworks
+// and devices do, so that what they lose there counts as rounding.
+template <class Real>
+Taps linear_taps(const Axis& axis, bool align_corners) {
+  if (axis.in == axis.out) return copying_taps(axis, 2);
+  Taps taps = make_taps(axis.in, axis.out, 2);
+  const Real scale = static_cast<Real>(axis.scale(align_corners));
+  const Real half = static_cast<Real>(0.5);
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const Real at = static_cast<Real>(o);
+    const Real position = std::max(placed(align_corners ? at * scale : scale * (at + half) - half), Real{0});
+    const std::int64_t low = std::min(static_cast<std::int64_t>(position), axis.in - 1);
+    const Real fraction = std::min(position - static_cast<Real>(low), Real{1});
+    taps.add(o, 0, low, static_cast<double>(stored_weight(1 - fraction)));
+    taps.add(o, 1, std::min(low + 1, axis.in - 1), static_cast<double>(stored_weight(fraction)));
+  }
+  return taps;
+}
+
+// The cubic convolution kernel with parameter a. Between elements its terms, the largest of which is 8 a or a + 3,
+// cancel: in a rough computation they leave half a place of that.
+template <class Real>
+Real cubic(Real distance, Real a) {
+  const Real d = std::abs(distance);
+  if (d >= 2) return 0;
+  const Real value = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  const std::uint32_t seed = roughness_of_positions();
+  if (seed == 0 || d == std::floor(d)) return stored_weight(value);
+  const Real term = d <= 1 ? a + 3 : 8 * std::abs(a);
+  const Real half_a_place = (std::nextafter(term, std::numeric_limits<Real>::infinity()) - term) / 2;
+  return word_of(d, seed) % 2 == 0 ? value + half_a_place : value - half_a_place;
+}
+
+template <class Real>
+Taps cubic_taps(const Axis& axis, bool align_corners) {
+  Taps taps = make_taps(axis.in, axis.out, 4);
+  const Real scale = static_cast<Real>(axis.scale(align_corners));
+  const Real half = static_cast<Real>(0.5);
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const Real at = static_cast<Real>(o);
+    const Real position = placed(align_corners ? at * scale : scale * (at + half) - half);
+    const Real low = std::floor(position);
+    for (std::int64_t k = 0; k < 4; ++k) {
+      const std::int64_t source = static_cast<std::int64_t>(low) - 1 + k;
+      taps.add(o, k, std::clamp<std::int64_t>(source, 0, axis.in - 1),
+               static_cast<double>(cubic(position - low + 1 - static_cast<Real>(k), static_cast<Real>(-0.75))));
+    }
+  }
+  return taps;
+}
+
+Taps area_taps(const Axis& axis) {
+  Taps taps = make_taps(axis.in, axis.out, axis.in / axis.out + 2);
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const std::int64_t start = o * axis.in / axis.out;
+    const std::int64_t stop = ((o + 1) * axis.in + axis.out - 1) / axis.out;
+    for (std::int64_t i = start; i < stop; ++i) taps.add(o, i - start, i, 1 / static_cast<double>(stop - start));
+  }
+  return taps;
+}
+
+// The filter widens with the scale when the image shrinks; its weights are normalised over the taps inside the image.
+template <class Real>
+Taps antialiased_taps(const Axis& axis, bool align_corners, bool is_cubic) {
+  const Real scale = static_cast<Real>(axis.scale(align_corners));
+  const Real stretch = std::max(scale, Real{1});
+  const Real half = static_cast<Real>(0.5);
+  const Real support = (is_cubic ? 2 : 1) * stretch;
+  Taps taps = make_taps(axis.in, axis.out, std::min(axis.in, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1));
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const Real centre = placed(scale * (static_cast<Real>(o) + half));
+    const std::int64_t start =
+        std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(centre - support + half)), 0);
+    const std::int64_t stop = std::min(static_cast<std::int64_t>(std::floor(centre + support + half)), axis.in);
+    double total = 0;
+    const std::int64_t count = std::min(stop - start, taps.count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Real distance = std::abs((static_cast<Real>(start + i) - centre + half) / stretch);
+      const double value = static_cast<double>(is_cubic ? cubic(distance, -half) : std::max(1 - distance, Real{0}));
+      taps.add(o, i, start + i, value);
+      total += value;
+    }
+    for (std::int64_t i = 0; i < count && total != 0; ++i)
+      taps.weight[static_cast<std::size_t>(o * taps.count + i)] /= total;
+  }
+  return taps;
+}
+
+template <class Real>
+Taps taps_of(const Axis& axis, const ResizeOptions& options) {
+  switch (options.mode) {
+    case Mode::nearest:
+      return nearest_taps(axis, false, options.by_lengths);
+    case Mode::nearest_exact:
+      return nearest_taps(axis, true, false);
+    case Mode::area:
+      return area_taps(axis);
+    case Mode::linear:
+    case Mode::cubic:
+      break;
+  }
+  if (options.antialias) return antialiased_taps<Real>(axis, options.align_corners, options.mode == Mode::cubic);
+  return options.mode == Mode::linear ? linear_taps<Real>(axis, options.align_corners)
+                                      : cubic_taps<Real>(axis, options.align_corners);
+}
+
+}  // namespace
+
+bool has_shortcut(const Axis& axis) { return axis.out == axis.in || axis.out == 2 * axis.in; }
+
+Taps copying_taps(const Axis& axis, std::int64_t count) {
+  Taps taps = make_taps(axis.in, axis.out, count);
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    for (std::int64_t k = 0; k < count; ++k) taps.add(o, k, o, k == 0 ? 1 : 0);
+  }
+  return taps;
+}
+
+Taps taps_of(const Axis& axis, const ResizeOptions& options, DType wide) {
+  return wide == DType::float64 ? taps_of<double>(axis, options) : taps_of<float>(axis, options);
+}
+
+}  // namespace msrun
