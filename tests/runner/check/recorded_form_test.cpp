@@ -102,6 +102,7 @@ TEST(RecordedForm, AutocastChangesDtypes) {
 TEST(RecordedForm, OthersAgree) {
   const Value x = tensor(f32, {4, 4}, -2, 2);
   expect_checked(recorded_as("Torch.exp.0", {x}, {None{}}));
+  expect_checked(recorded_as("Torch.argmax.0", {x}, {form(DType::int32, {})}));
   expect_checked(recorded_as("Torch.exp.0", {x}, {}));
   expect_checked(recorded_as("Torch.add.0", {x, x}, {form(DType::float64, {4, 4})},
                              {{"out", tensor(DType::float64, {4, 4}, 0, 0)}}));
