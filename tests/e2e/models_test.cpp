@@ -74,7 +74,7 @@ TEST_P(Models, AreSoundOnTheSimulatedDevice) {
 
 TEST_P(Models, AreSoundAsTheyWereRecorded) {
   if (!has_tensors()) GTEST_SKIP() << "its tensors were not recorded";
-  EXPECT_THAT(check({"--backend", "recorded"}).suspicious, IsEmpty());
+  EXPECT_THAT(check({"--backend", "recorded", "--recorded-on", "cpu"}).suspicious, IsEmpty());
 }
 
 // The workers of all runs of this process, which import torch once: what a run finds in its environment.
