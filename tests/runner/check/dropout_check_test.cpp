@@ -211,7 +211,7 @@ ApiResult recorded(const char* api, double p, bool training, double of_output, d
   call.has_backward = true;
   call.grad_inputs = {files.file(g, false)};
   call.recorded = RecordedResult{{files.file(times(x, of_output))}, {files.file(times(g, of_gradient), false)}, ""};
-  return check_api(call, 0, *make_recorded_device(), 0, files.options());
+  return check_api(call, 0, *make_recorded_device({}), 0, files.options());
 }
 
 TEST(DropoutCheck, RecordingsThatDropNothingAreChecked) {
