@@ -407,6 +407,8 @@ TEST_F(Patterns, Factor) {
   for (double& value : device_) value *= 8;
   EXPECT_EQ(pattern(), "Every element is 8 times the benchmark's.");
   device_[3] *= 1.01;
+  EXPECT_EQ(pattern(), "All elements together are about 8 times the benchmark's.");
+  for (std::size_t i = 0; i < device_.size(); i += 2) device_[i] *= 2;
   EXPECT_EQ(pattern(), "");
 }
 

@@ -98,6 +98,8 @@ void expect_float64(const std::string& type, const std::string& api, const Sweep
 
 TEST(Float64Benchmark, OfEveryDifferentiableOperator) {
   for (const SweepEntry& entry : whole_sweep()) {
+    // Its result has the dtype of another argument, which is float32 here, and is exact.
+    if (entry.canonical == "type_as") continue;
     const auto [type, api] = name_of(entry);
     std::seed_seq mixed(api.begin(), api.end());
     std::vector<std::uint32_t> own(1);

@@ -150,8 +150,11 @@ void resampling(SweepTable& table) {
                        const std::size_t axes = mode == 3 ? 1 : mode == 4 ? 3 : 2;
                        Dict kwargs{{"mode", text(modes[mode])}};
                        if (mode > 0) kwargs.emplace_back("align_corners", draw.flag());
+                       // Factors that keep or double a length of 3 have shortcuts in frameworks' kernels, whose
+                       // gradients need not be those of their results.
                        if (draw.flag()) {
-                         kwargs.emplace_back("scale_factor", draw.real(0.6, 2.2));
+                         kwargs.emplace_back("scale_factor",
+                                             draw.flag() ? draw.real(0.6, 0.99) : draw.real(1.34, 1.99));
                        } else {
                          kwargs.emplace_back("size", i(draw.integer(1, 5)));
                        }
