@@ -65,6 +65,7 @@ Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Eva
       call_(call),
       benchmark_options_(benchmark_options),
       terms_(bench.choices.terms),
+      takes_positions_(bench.takes_positions),
       variations_(op, call, bench, benchmark_options),
       rounds_once_(op.traits().rounds_once && floating_arguments(call) <= 2),
       arithmetic_(arithmetic),

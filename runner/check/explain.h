@@ -142,7 +142,7 @@ class Explainer {
   bool sums_stand_still(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples);
   // Whether errors lie in one piece of the result, or on one side, as those of such arithmetic do not. noise is what it
   // errs by.
-  static bool errs_in_one_place(const Tensor& bench, const Tensor& device, const Tensor& noise);
+  bool errs_in_one_place(const Tensor& bench, const Tensor& device, const Tensor& noise) const;
   // Whether the row is what a device gives that stores every step of a composed operator in the half type of the
   // call, and goes on with what is left: also where the row itself is float32, a statistic of a stored sum.
   bool stores_composed_steps(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
@@ -207,7 +207,8 @@ class Explainer {
   const Operator& op_;
   const MaterialisedCall& call_;
   const EvaluationOptions& benchmark_options_;
-  Tensor terms_;  // behind a result without tensors among its arguments; undefined: they are measured
+  Tensor terms_;          // behind a result without tensors among its arguments; undefined: they are measured
+  bool takes_positions_;  // a position that is rounded moves a whole row or column of a result
   Variations variations_;
   bool rounds_once_;  // so that the nearest number is to be expected
   DeviceArithmetic arithmetic_;

@@ -221,8 +221,8 @@ bool Explainer::sums_stand_still(const Comparison& comparison, std::size_t row, 
   return std::abs(sum) > most_lost_by_rounding * count;
 }
 
-bool Explainer::errs_in_one_place(const Tensor& bench, const Tensor& device, const Tensor& noise) {
-  if (!has_many_values(bench)) return false;
+bool Explainer::errs_in_one_place(const Tensor& bench, const Tensor& device, const Tensor& noise) const {
+  if (takes_positions_ || !has_many_values(bench)) return false;
   const ErrorShape shape = shape_of_errors(bench, device, noise);
   if (shape.concentration > most_concentration) return true;
   const bool has_factor = std::abs(common_factor(bench, device)) > roundings_in_common * epsilon(device.dtype()) / 2;

@@ -105,7 +105,8 @@ TEST(OverflowSources, TheModuleIsNamedWhoseWeightHoldsAnInfinityOrNan) {
 TEST(OverflowSources, WithoutModulesTheCallIsNamedThatReadsTheWeight) {
   for (const auto& [weight, result] : {std::pair(nan, nan), {infinite, infinite}, {of("-inf"), infinite}}) {
     Json data;
-    for (const auto& [name, call] : Layer(weight, result).data.items()) {
+    const Layer layer(weight, result);
+    for (const auto& [name, call] : layer.data.items()) {
       if (!name.starts_with("Module")) data[name] = call;
     }
     EXPECT_EQ(said_of(data).line, "First NaN or infinity: rank 0, Functional.linear.1.forward (already in its input)");

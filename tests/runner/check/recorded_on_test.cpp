@@ -41,10 +41,10 @@ EvaluationOptions added_in_bfloat16() {
 TEST(RecordedOn, AdditionsInHalfTypesAreThoseOfAProcessor) {
   const ApiResult unknown = check_as({}, product(), added_in_bfloat16());
   EXPECT_TRUE(is_suspicious(unknown));
-  EXPECT_THAT(unknown.message, HasSubstr(option));
+  EXPECT_THAT(described(unknown), HasSubstr(option));
   const ApiResult of_npu = check_as({"npu", {}}, product(), added_in_bfloat16());
   EXPECT_TRUE(is_suspicious(of_npu));
-  EXPECT_THAT(of_npu.message, Not(HasSubstr(option)));
+  EXPECT_THAT(described(of_npu), Not(HasSubstr(option)));
   EXPECT_FALSE(is_suspicious(check_as({"cpu", {}}, product(), added_in_bfloat16())));
 }
 
@@ -52,7 +52,7 @@ TEST(RecordedOn, AFaultIsNoRoundingOnAnyDevice) {
   const auto twice = [](DeviceResult& result, int) { scale(result.output, 2); };
   const ApiResult unknown = check_as({}, product(), {}, twice);
   EXPECT_TRUE(is_suspicious(unknown));
-  EXPECT_THAT(unknown.message, Not(HasSubstr(option)));
+  EXPECT_THAT(described(unknown), Not(HasSubstr(option)));
 }
 
 TEST(RecordedOn, SettingsOfTheRecordingAreHeeded) {
