@@ -211,19 +211,20 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
   const double roundoff = model.roundoff > 0 ? model.roundoff : accumulator_roundoff(dtype);
   const bool guess_terms =
       sums && (model.longest > 1 || model.slack > 1 || model.of_operands > 0) && !model.spread.defined();
-  return {.dtype = dtype,
-          .exact = model.exact,
-          .nearest = model.nearest,
-          .sums = sums,
-          .adds_terms = sums && model.adds_terms,
-          .factor = model.slack * sum_factor(roundoff, model.chain > 0 ? model.chain : model.longest) + model.of_operands,
-          .reach = std::sqrt(static_cast<double>(model.longest)),
-          .end_of_sums = max_finite(dtype == DType::float64 ? dtype : DType::float32),
-          .typical = guess_terms ? TypicalMagnitude(sample()) : TypicalMagnitude(),
-          .typical_noise = 0,
-          .has_stored = model.with_stored.defined(),
-          .common_stored = 0,
-          .largest = max_finite(dtype)};
+  return {
+      .dtype = dtype,
+      .exact = model.exact,
+      .nearest = model.nearest,
+      .sums = sums,
+      .adds_terms = sums && model.adds_terms,
+      .factor = model.slack * sum_factor(roundoff, model.chain > 0 ? model.chain : model.longest) + model.of_operands,
+      .reach = std::sqrt(static_cast<double>(model.longest)),
+      .end_of_sums = max_finite(dtype == DType::float64 ? dtype : DType::float32),
+      .typical = guess_terms ? TypicalMagnitude(sample()) : TypicalMagnitude(),
+      .typical_noise = 0,
+      .has_stored = model.with_stored.defined(),
+      .common_stored = 0,
+      .largest = max_finite(dtype)};
 }
 
 // Of a result that nothing rounds, only the elements themselves count.

@@ -2,8 +2,8 @@
 // its leaves (tensors and scalars), flattened. Compact, so that a file of several hundred megabytes fits into memory
 // twice.
 //
-// In this folder: reading dump.json of PyTorch and MindSpore, the folders of steps and ranks, and which calls of several
-// ranks belong together. How two recordings are compared is told in the folders that use it.
+// In this folder: reading dump.json of PyTorch and MindSpore, the folders of steps and ranks, and which calls of
+// several ranks belong together. How two recordings are compared is told in the folders that use it.
 #pragma once
 
 #include <array>
