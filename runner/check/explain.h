@@ -140,9 +140,6 @@ class Explainer {
   // Whether sums that are rounded to the half type after every addition lose a share of the result, for inputs beside
   // those of the call, that is no rounding: they stand still.
   bool sums_stand_still(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples);
-  // Whether errors lie in one piece of the result, or on one side, as those of such arithmetic do not. noise is what it
-  // errs by.
-  bool errs_in_one_place(const Tensor& bench, const Tensor& device, const Tensor& noise) const;
   // Whether the row is what a device gives that stores every step of a composed operator in the half type of the
   // call, and goes on with what is left: also where the row itself is float32, a statistic of a stored sum.
   bool stores_composed_steps(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
@@ -184,6 +181,19 @@ class Explainer {
     double times = 1;
     Tensor most = {};
   };
+  // What the errors of all elements have in common, as samples show it: a factor, on either side, and how much it
+  // varies.
+  struct CommonErrors {
+    double least = 0;
+    double most = 0;
+    double variance = 0;
+  };
+  CommonErrors common_errors(const std::vector<Rounding>& roundings, const Comparison& comparison, std::size_t row,
+                             const Select& select, std::size_t samples);
+  // Whether errors lie in one piece of the result, or further on one side than `expected` says of such arithmetic, as
+  // its errors do not. noise is what it errs by.
+  bool errs_in_one_place(const Tensor& bench, const Tensor& device, const Tensor& noise,
+                         const CommonErrors& expected) const;
   // The noise of steps, measured as the first of the roundings has it, with that of what they are formed in and of the
   // ends of its range, which are added to the roundings.
   Tensor noise_around_steps(Tensor of_steps, const Comparison& comparison, std::size_t row, const Select& select,

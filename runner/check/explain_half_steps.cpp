@@ -18,6 +18,8 @@ namespace {
 constexpr double roundings_in_common = 3;
 // ... Beyond them a device errs at most so many times as much as samples do, of which there are few.
 constexpr double times_of_common_error = 8;
+// Where errors lie to one side, they are so many times what samples have in common at most.
+constexpr double times_of_leaning = 1.5;
 // The errors of all elements together are at most so many times those of a product whose parts are stored, because the
 // sums of parts may be stored, too.
 constexpr double times_of_parts = 2;
@@ -157,7 +159,8 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     }
     if (!is_acceptable(fit, judged.count) ||
         has_common_error(numbers, model, roundings, comparison, row, select, samples) ||
-        (!between_kernels && !known && errs_in_one_place(numbers, device, noise)))
+        (!between_kernels && !known &&
+         errs_in_one_place(numbers, device, noise, common_errors(roundings, comparison, row, select, samples))))
       return false;
     judged.model = model;
     judged.fit = fit;
@@ -221,11 +224,16 @@ bool Explainer::sums_stand_still(const Comparison& comparison, std::size_t row, 
   return std::abs(sum) > most_lost_by_rounding * count;
 }
 
-bool Explainer::errs_in_one_place(const Tensor& bench, const Tensor& device, const Tensor& noise) const {
+bool Explainer::errs_in_one_place(const Tensor& bench, const Tensor& device, const Tensor& noise,
+                                  const CommonErrors& expected) const {
   if (takes_positions_ || !has_many_values(bench)) return false;
   const ErrorShape shape = shape_of_errors(bench, device, noise);
   if (shape.concentration > most_concentration) return true;
-  const bool has_factor = std::abs(common_factor(bench, device)) > roundings_in_common * epsilon(device.dtype()) / 2;
+  // To the side to which such arithmetic leads its results, they may lie.
+  const double factor = common_factor(bench, device);
+  const double allowed = roundings_in_common * epsilon(device.dtype()) / 2;
+  const bool has_factor =
+      factor < times_of_leaning * expected.least - allowed || factor > times_of_leaning * expected.most + allowed;
   return has_factor && shape.lean > 1;
 }
 
@@ -302,9 +310,14 @@ bool Explainer::has_common_error(const Tensor& bench, const SumModel& model, con
   }
   const double allowed = roundings_in_common * epsilon(device.dtype()) / 2;
   if (std::abs(factor) <= allowed || !has_many_values(bench)) return false;
-  double least = -allowed;
-  double most = allowed;
-  double variance = 0;
+  const CommonErrors expected = common_errors(roundings, comparison, row, select, samples);
+  const double by_chance = times_of_common_error * std::sqrt(expected.variance);
+  return factor < expected.least - allowed - by_chance || factor > expected.most + allowed + by_chance;
+}
+
+Explainer::CommonErrors Explainer::common_errors(const std::vector<Rounding>& roundings, const Comparison& comparison,
+                                                 std::size_t row, const Select& select, std::size_t samples) {
+  CommonErrors errors;
   for (const Rounding& rounding : roundings) {
     CommonFactors factors;
     for (const Variations::Nearby& one : variations_.nearby(rounding.how, samples)) {
@@ -313,11 +326,10 @@ bool Explainer::has_common_error(const Tensor& bench, const SumModel& model, con
       if (exact && rounded) factors.add(common_factor(*exact, within(*rounded, *exact, rounding.most)));
     }
     const double mean = rounding.times * factors.mean();
-    (mean < 0 ? least : most) += mean;
-    variance += std::pow(rounding.times * factors.deviation(), 2);
+    (mean < 0 ? errors.least : errors.most) += mean;
+    errors.variance += std::pow(rounding.times * factors.deviation(), 2);
   }
-  const double by_chance = times_of_common_error * std::sqrt(variance);
-  return factor < least - by_chance || factor > most + by_chance;
+  return errors;
 }
 
 }  // namespace msrun

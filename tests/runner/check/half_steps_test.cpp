@@ -224,7 +224,7 @@ TEST(HalfSteps, AreNoneWhereAllElementsErrAsTheWorstMay) {
       });
     });
   };
-  EXPECT_EQ(off_by(1.5).forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(off_by(1.5));
+  EXPECT_EQ(off_by(0.5).forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(off_by(0.5));
   EXPECT_TRUE(is_suspicious(off_by(4.2))) << described(off_by(4.2));
 }
 
