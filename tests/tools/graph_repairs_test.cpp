@@ -12,7 +12,6 @@ namespace msrun::testing {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const Json null = nullptr;
