@@ -299,17 +299,14 @@ class Differences {
   // A factor that is plain beside errors of another kind, as of probabilities that are rounded to a half type.
   std::string about_scaled() const {
     if (wrong_ < enough_elements || wrong_ * 2 < count_) return {};
-    double bb = 0;
-    double bd = 0;
-    double dd = 0;
+    Moments moments;
     for (std::int64_t i = 0; i < count_; ++i) {
-      if (!std::isfinite(b(i)) || !std::isfinite(d(i))) continue;
-      bb += b(i) * b(i);
-      bd += b(i) * d(i);
-      dd += d(i) * d(i);
+      if (std::isfinite(b(i)) && std::isfinite(d(i))) moments.add(b(i), d(i));
     }
-    const double scale = bd / bb;
-    if (!(dd - scale * bd <= plain_share * plain_share * dd) || !(std::abs(scale - 1) > 4 * plain_share)) return {};
+    const double scale = moments.bd / moments.bb;
+    if (!(moments.dd - scale * moments.bd <= plain_share * plain_share * moments.dd) ||
+        !(std::abs(scale - 1) > 4 * plain_share))
+      return {};
     if (std::abs(scale + 1) < plain_share) return "Right magnitudes with the opposite sign, but for small errors.";
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.2g", scale);

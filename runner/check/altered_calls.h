@@ -22,7 +22,7 @@ struct AlteredCall {
 // - of_output: an optional tensor left out, or two tensors of one shape exchanged. A gradient has the place of its
 //   argument, so that neither can be told of gradients;
 // - a tensor that is read in another layout: its spatial axes reversed, its last two axes transposed, channels last for
-//   channels first, the two halves of its last axis interleaved, and the other way round.
+//   channels first, the two halves of its last axis interleaved, and the other way round, or half of it alone.
 // Operators refuse some of them by a SkipError, and others have results of another shape.
 std::vector<AlteredCall> altered_calls(const Operator& op, const MaterialisedCall& call, bool of_output,
                                        std::size_t most);

@@ -9,13 +9,11 @@
 // these kernels, and so the taps of the gradient are not always those of the result.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
-#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
