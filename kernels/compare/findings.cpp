@@ -384,6 +384,13 @@ std::string difference_pattern(const Tensor& bench, const Tensor& device, const 
   return wrong_count(fit) == 0 ? "" : Differences(bench, device, fit, model, map).pattern(look_further);
 }
 
+double evidence_bits(const RoundingFit& fit) {
+  constexpr float most = 0x1p40F;
+  auto bits = static_cast<double>(fit.misrounded);
+  for (const float share : fit.shares_beyond) bits += std::log2(std::min(share, most));
+  return bits;
+}
+
 bool same_error_distribution(const Tensor& bench, const Tensor& device, const Tensor& alternative,
                              const RoundingFit& device_fit, const RoundingFit& alternative_fit) {
   if (device_fit.beyond < 32 || device_fit.beyond * 10 < device.numel()) return false;

@@ -24,6 +24,10 @@ namespace msrun {
 std::string difference_pattern(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const SumModel& model,
                                const DifferenceMap& map, const std::function<std::string()>& look_further = {});
 
+// How much evidence there is that errors are errors, in bits: an element that is off by twice what rounding explains
+// has one, and so has one that is not the nearest number.
+double evidence_bits(const RoundingFit& fit);
+
 // True if the differences of device from bench have the size and the spread of those of alternative from bench: root
 // mean squares, largest ones and shares of elements beyond rounding within a factor of two, all over the tensor.
 bool same_error_distribution(const Tensor& bench, const Tensor& device, const Tensor& alternative,

@@ -27,7 +27,17 @@ constexpr std::array text_choices{
     TextChoices{"mode", {"bilinear", "nearest", "bicubic", "reflect", "replicate", "circular"}},
     TextChoices{"padding_mode", {"zeros", "border", "reflection"}},
     TextChoices{"interpolation", {"linear", "lower", "higher", "nearest", "midpoint"}},
+    TextChoices{"rotary_mode", {"half", "interleave"}},
 };
+
+// Flags that no kernel takes for another by mistake: one changes no values, the other is a filter of its own, which
+// gives what many mistakes give where no size shrinks.
+constexpr std::array<std::string_view, 2> kept_flags{"inplace", "antialias"};
+
+constexpr std::size_t most_choices = 8;
+
+// Where to look first for a number that the operator chooses by its arguments.
+constexpr std::array chosen_numbers{1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0};
 
 std::string shown(const Value& value) {
   if (const auto* flag = value.get<bool>()) return *flag ? "True" : "False";
@@ -80,6 +90,18 @@ std::optional<Tensor> halves_as(const Tensor& tensor, bool interleaved) {
 std::optional<Tensor> interleaved(const Tensor& tensor) { return halves_as(tensor, true); }
 std::optional<Tensor> parted(const Tensor& tensor) { return halves_as(tensor, false); }
 
+std::optional<Tensor> halves_exchanged(const Tensor& tensor) {
+  if (tensor.rank() == 0 || tensor.size(-1) < 4 || tensor.size(-1) % 2 != 0) return std::nullopt;
+  const std::int64_t half = tensor.size(-1) / 2;
+  Dims shape = tensor.shape();
+  shape.back() = 2;
+  shape.push_back(half);
+  Dims strides = row_major_strides(shape);
+  const std::int64_t first = strides[strides.size() - 2];
+  strides[strides.size() - 2] = -first;
+  return tensor.contiguous().reshape(shape).with_strides(shape, strides, first).contiguous().reshape(tensor.shape());
+}
+
 std::optional<Tensor> first_half(const Tensor& tensor, std::int64_t axis) {
   if (tensor.rank() == 0 || tensor.size(axis) < 4) return std::nullopt;
   return tensor.slice(axis, 0, tensor.size(axis) / 2).contiguous();
@@ -99,23 +121,50 @@ constexpr std::array layouts{
     Layout{channels_first, "", " read as if its channels were last"},
     Layout{interleaved, "the halves of ", " interleaved along its last axis"},
     Layout{parted, "the even and the odd elements of ", " parted along its last axis"},
+    Layout{halves_exchanged, "the halves of ", " exchanged along its last axis"},
     Layout{half_of_last, "the first half of the last axis of ", " alone"},
     Layout{half_of_first, "the first half of the first axis of ", " alone"},
 };
 
 class Alterations {
  public:
-  Alterations(const MaterialisedCall& call, const BoundOverload& bound, bool of_output, std::size_t most)
-      : call_(call), parameters_(bound.overload->signature.parameters()), values_(bound.values), most_(most) {
+  Alterations(const MaterialisedCall& call, const BoundOverload& bound, std::size_t most)
+      : call_(call), parameters_(bound.overload->signature.parameters()), values_(bound.values), most_(most) {}
+
+  std::vector<AlteredCall> all(bool of_output) {
     for (std::size_t i = 0; i < parameters_.size(); ++i) alter_number(i);
     if (of_output) {
       for (std::size_t i = 0; i < parameters_.size(); ++i) leave_out(i);
       for (std::size_t i = 0; i < parameters_.size(); ++i) exchange(i);
     }
     for (std::size_t i = 0; i < parameters_.size(); ++i) read_otherwise(i);
+    return std::move(found_);
   }
 
-  std::vector<AlteredCall> take() { return std::move(found_); }
+  std::vector<AlteredCall> choices() {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (values_[i].get<bool>() != nullptr || values_[i].get<std::string>() != nullptr) alter_number(i);
+    }
+    return std::move(found_);
+  }
+
+  std::vector<FreeNumber> free_numbers() const {
+    std::vector<FreeNumber> numbers;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const Parameter& parameter = parameters_[i];
+      if (parameter.kind != Parameter::Kind::real || parameter.list || parameter.rest) continue;
+      FreeNumber number{.name = parameter.name, .recorded = shown(values_[i]), .starts = {}, .with = {}};
+      if (const auto* real = values_[i].get<double>()) {
+        if (*real != 0) number.starts = {*real};
+      } else if (values_[i].is_none()) {
+        number.starts.assign(chosen_numbers.begin(), chosen_numbers.end());
+      }
+      if (number.starts.empty()) continue;
+      number.with = [this, i](double value) { return called_with(i, value); };
+      numbers.push_back(std::move(number));
+    }
+    return numbers;
+  }
 
  private:
   // The argument for a parameter in a call; null where it is not given, or among those that are taken as one list.
@@ -135,13 +184,17 @@ class Alterations {
   void put(std::size_t at, Value value) {
     if (found_.size() >= most_) return;
     std::string what = "with " + parameters_[at].name + "=" + shown(value) + " in place of " + shown(values_[at]);
+    add(std::move(what), called_with(at, std::move(value)));
+  }
+
+  MaterialisedCall called_with(std::size_t at, Value value) const {
     MaterialisedCall call = call_;
     if (Value* argument = given(call, at)) {
       *argument = std::move(value);
     } else {
       call.kwargs.emplace_back(parameters_[at].name, std::move(value));
     }
-    add(std::move(what), std::move(call));
+    return call;
   }
 
   std::int64_t rank() const {
@@ -153,7 +206,7 @@ class Alterations {
   void alter_number(std::size_t at) {
     const Parameter& parameter = parameters_[at];
     const Value& value = values_[at];
-    if (parameter.list || parameter.rest || parameter.name == "inplace") return;
+    if (parameter.list || parameter.rest || std::ranges::count(kept_flags, parameter.name) > 0) return;
     if (const auto* flag = value.get<bool>()) {
       put(at, !*flag);
     } else if (const auto* text = value.get<std::string>()) {
@@ -255,7 +308,23 @@ std::vector<AlteredCall> altered_calls(const Operator& op, const MaterialisedCal
   std::string problem;
   const std::optional<BoundOverload> bound = op.bind(call.args, call.kwargs, problem);
   if (!bound) return {};
-  return Alterations(call, *bound, of_output, most).take();
+  return Alterations(call, *bound, most).all(of_output);
+}
+
+std::vector<AlteredCall> otherwise_chosen_calls(const Operator& op, const MaterialisedCall& call) {
+  std::string problem;
+  const std::optional<BoundOverload> bound = op.bind(call.args, call.kwargs, problem);
+  if (!bound) return {};
+  return Alterations(call, *bound, most_choices).choices();
+}
+
+void for_each_free_number(const Operator& op, const MaterialisedCall& call,
+                          const std::function<void(const FreeNumber&)>& visit) {
+  std::string problem;
+  const std::optional<BoundOverload> bound = op.bind(call.args, call.kwargs, problem);
+  if (!bound) return;
+  const Alterations alterations(call, *bound, 0);
+  for (const FreeNumber& number : alterations.free_numbers()) visit(number);
 }
 
 }  // namespace msrun

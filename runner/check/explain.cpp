@@ -59,6 +59,12 @@ std::optional<Tensor> Explainer::tensor_of_row(const Evaluation& evaluation, con
 
 bool Explainer::Judged::is_explained() const { return is_acceptable(fit, count); }
 
+void Explainer::Judged::take_beside_steps() {
+  if (is_explained() || !beside_steps || beside_steps->second.beyond >= fit.beyond) return;
+  std::tie(model, fit) = std::move(*beside_steps);
+  beside_steps.reset();
+}
+
 Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
                      const EvaluationOptions& benchmark_options, const DeviceArithmetic& arithmetic)
     : op_(op),
@@ -366,6 +372,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
     if (by_steps(first_noise_samples)) return judged;
   }
   by_steps(most_noise_samples);
+  judged.take_beside_steps();
   return judged;
 }
 
@@ -426,7 +433,8 @@ void Explainer::explain_row(Comparison& comparison, std::size_t place, const Sum
   DetailsRow& row = comparison.rows[place];
   const auto& [bench, device] = comparison.pairs[place];
   Judged judged = judge(comparison, place, sums, select);
-  if (judged.is_explained() && errs_in_common(comparison, place, select, judged))
+  if (judged.is_explained() && (errs_in_common(comparison, place, select, judged) ||
+                                (!silent && is_otherwise_chosen(comparison, place, select, judged))))
     refuse_common_error(comparison, place, judged);
   const bool explained = judged.is_explained();
   row.beyond_rounding = !explained;

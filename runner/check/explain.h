@@ -10,6 +10,8 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/compare/compare.h"
@@ -60,8 +62,12 @@ class Explainer {
     std::int64_t on_steps = 0;      // elements on the other side of a step than the benchmark (step_sides.h)
     std::int64_t alternatives = 0;  // elements with the other of two right results
     std::int64_t count = 0;
+    // What is left open where the steps of a half type are known, which do not explain it, either: fewer elements.
+    std::optional<std::pair<SumModel, RoundingFit>> beside_steps;
     Tensor part;  // the benchmark of the part of the result that was judged; undefined: of all of it
     bool is_explained() const;
+    // Says so of the result.
+    void take_beside_steps();
   };
 
   // The tensor that an evaluation has in place of a row's benchmark; nothing if it has none, or not of its shape.
@@ -213,6 +219,16 @@ class Explainer {
   std::string finding(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
   // A sentence that names the altered call (altered_calls.h) of which a row is the result; empty if there is none.
   std::string altered_call(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
+  // The same of calls with another number in place of one, which is looked for.
+  std::string other_number(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
+  // The row of a call; nothing if it cannot be computed.
+  std::optional<Tensor> row_of_call(const MaterialisedCall& call, const Comparison& comparison, std::size_t row,
+                                    const Select& select) const;
+  // Whether a row is that of another call, decidedly, and not of the recorded one.
+  bool is_result_of(const Tensor& other, const Comparison& comparison, std::size_t row, const Judged& judged) const;
+  // Whether a result in a half type that steps within the call explain is, bit by bit, that of a call with another flag
+  // or text, and so has no such steps.
+  bool is_otherwise_chosen(const Comparison& comparison, std::size_t row, const Select& select, const Judged& judged);
 
   const Operator& op_;
   const MaterialisedCall& call_;

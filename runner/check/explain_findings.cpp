@@ -10,7 +10,6 @@
 
 #include "kernels/base/error.h"
 #include "kernels/compare/findings.h"
-#include "runner/check/altered_calls.h"
 #include "runner/check/explain.h"
 
 namespace msrun {
@@ -19,22 +18,10 @@ namespace {
 // Below, that arithmetic of some kind gives the device's elements could be chance.
 constexpr std::int64_t enough_elements = 8;
 
-// Additions, or elements, that are computed at most to find an altered call.
-constexpr double most_altered_cost = 3e8;
-// An altered call must explain the device's result so many times better than the benchmark does.
-constexpr double decisive_share = 16;
-
-// Of the elements that are finite in both.
-double root_mean_square_error(const Tensor& bench, const Tensor& device) {
-  const Tensor a = bench.to(DType::float64).contiguous();
-  const Tensor b = device.to(DType::float64).contiguous();
-  double sum = 0;
-  for (std::int64_t i = 0; i < a.numel(); ++i) {
-    const double error = a.data<double>()[i] - b.data<double>()[i];
-    if (std::isfinite(error)) sum += error * error;
-  }
-  return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(a.numel(), 1)));
-}
+// Evidence for a cause, in bits: how much too large errors are in all that it explains.
+constexpr double enough_bits = 8;
+// Of results in a half type that are truncated, so large a share has the very bits.
+constexpr double share_of_truncated = 7.0 / 8;
 
 // A quarter of the output at most, in a regular place.
 bool is_in_one_place(const DifferenceMap& map) {
@@ -76,6 +63,24 @@ std::int64_t equal_elements(const Tensor& first, const Tensor& second) {
   std::int64_t equal = 0;
   for (std::int64_t i = 0; i < a.numel(); ++i) equal += a.data<double>()[i] == b.data<double>()[i] ? 1 : 0;
   return equal;
+}
+
+// Whether numbers of float32 are as narrow as the sums that they are said to be.
+bool may_be_half_sums(const Tensor& device) {
+  if (device.dtype() != DType::float32) return is_half(device.dtype());
+  const Tensor narrow = device.to(DType::float16);
+  return static_cast<double>(equal_elements(narrow, device)) >=
+         share_of_truncated * static_cast<double>(device.numel());
+}
+
+// Whether an arithmetic that a device may have gives its result, with more than chance for evidence.
+bool gives_result(const Arithmetic& arithmetic, const Tensor& computed, const Tensor& device, const RoundingFit& fit,
+                  const SumModel& model) {
+  if (evidence_bits(fit) < enough_bits || !rounding_explains(computed, device, model)) return false;
+  // Any error of about half a place looks like truncation of what has no more places.
+  if (!arithmetic.rounds_to_zero || !is_half(device.dtype())) return true;
+  return static_cast<double>(equal_elements(computed, device)) >=
+         share_of_truncated * static_cast<double>(device.numel());
 }
 
 }  // namespace
@@ -120,7 +125,7 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     const std::optional<Tensor> tensor = computed_with(candidate.arithmetic, comparison, row, select);
     // A fault that changes nothing is no cause.
     if (!tensor || (sound && bitwise_equal(*sound, *tensor))) continue;
-    if (rounding_explains(*tensor, device, model)) return candidate.text;
+    if (gives_result(candidate.arithmetic, *tensor, device, fit, model)) return candidate.text;
     if (candidate.arithmetic.operands != Operands{}) {
       // Which way halves are rounded differs, and of a long sum some term is a half.
       const std::int64_t beyond = fit_rounding(*tensor, device, model).beyond;
@@ -134,7 +139,8 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     // What is rounded to bfloat16 between kernels may be off by as much.
     const bool rounds_steps = arithmetic_.half_rounding != HalfRounding::nothing && !rounds_once_;
     if (rounds_steps && device.dtype() == DType::bfloat16) continue;
-    // Another order of the additions gives other errors of the same size.
+    // Another order of the additions gives other errors of the same size, which of anything but a sum say nothing.
+    if (!model.adds_terms || !may_be_half_sums(device)) continue;
     if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
       like_float16 = "Errors have the size and spread of those of float16 accumulation.";
   }
@@ -144,33 +150,10 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
            " elements.";
   }
   return difference_pattern(bench, device, fit, model, map, [&] {
-    const std::string altered = altered_call(comparison, row, judged, select);
+    std::string altered = altered_call(comparison, row, judged, select);
+    if (altered.empty()) altered = other_number(comparison, row, judged, select);
     return altered.empty() ? like_float16 : altered;
   });
-}
-
-std::string Explainer::altered_call(const Comparison& comparison, std::size_t row, const Judged& judged,
-                                    const Select& select) {
-  const auto& [bench, device] = comparison.pairs[row];
-  if (!variations_.is_small() || judged.fit.beyond < enough_elements) return {};
-  const double cost = std::max(variations_.additions(), variations_.elements());
-  const auto most = static_cast<std::size_t>(std::clamp(most_altered_cost / std::max(cost, 1.0), 1.0, 64.0));
-  const double error = root_mean_square_error(bench, device);
-  for (const AlteredCall& altered : altered_calls(op_, call_, !comparison.of_gradients, most)) {
-    std::optional<Tensor> tensor;
-    try {
-      tensor = tensor_of_row(evaluate(op_, altered.call, benchmark_options_), comparison, row, select);
-    } catch (const SkipError&) {
-      continue;  // the operator does not take such an argument
-    }
-    if (!tensor || !(root_mean_square_error(*tensor, device) * decisive_share < error)) continue;
-    if (rounding_explains(*tensor, device, judged.model)) {
-      std::string text = altered.what + ", the call gives this result.";
-      text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-      return text;
-    }
-  }
-  return {};
 }
 
 bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select,

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/compare/message_lines.h"
 #include "runner/check/row_lines.h"
 
 namespace msrun {
@@ -41,11 +42,25 @@ double wrong_share(const std::vector<DetailsRow>& rows) {
   return largest;
 }
 
+// Whether a suspicious row says more than that it is one.
+bool names_cause(const std::vector<DetailsRow>& rows) {
+  return std::ranges::any_of(rows, [](const DetailsRow& row) {
+    const std::size_t verdict = find_verdict(row.message, unexplained_line);
+    return is_suspicious(row) && verdict != std::string::npos && row.message.find('\n', verdict) != std::string::npos;
+  });
+}
+
 template <class DirectionStatus>
 void choose(std::vector<DetailsRow>& rounded, std::vector<DetailsRow>& unrounded, DirectionStatus rounded_status,
             DirectionStatus& unrounded_status) {
   const bool agrees_better = is_clean(unrounded) && !is_plain(rounded) && is_nearer(unrounded, rounded);
-  if (!is_clean(unrounded) && wrong_share(unrounded) < wrong_share(rounded)) return;
+  if (!is_clean(unrounded) && !is_clean(rounded)) {
+    // The arithmetic that leaves less of it wrong is the device's, or that in which its mistake is known.
+    const double of_unrounded = wrong_share(unrounded);
+    const double of_rounded = wrong_share(rounded);
+    const bool is_known = of_unrounded <= of_rounded && names_cause(unrounded) && !names_cause(rounded);
+    if (of_unrounded < of_rounded || is_known) return;
+  }
   if (!agrees_better && (is_clean(rounded) || !is_clean(unrounded))) {
     unrounded = std::move(rounded);
     unrounded_status = rounded_status;

@@ -19,24 +19,37 @@ using Alteration = std::function<void(MaterialisedCall&)>;
 
 class MistakenDevice final : public Device {
  public:
-  explicit MistakenDevice(Alteration alter) : alter_(std::move(alter)) {}
+  // noise is what every element of the output is off by at most.
+  explicit MistakenDevice(Alteration alter, const DeviceArithmetic& says = {}, double noise = 0)
+      : alter_(std::move(alter)), says_(says), noise_(noise) {}
+
+  DeviceArithmetic arithmetic() const override { return says_; }
 
   DeviceResult run(const DeviceCall& call) override {
     MaterialisedCall altered = call.materialised;
     alter_(altered);
     const Evaluation evaluation = evaluate(*find_operator(altered.parts.type, altered.parts.api), altered, {});
     DeviceResult result;
-    result.output = evaluation.output;
+    result.output = noise_ == 0 ? evaluation.output : with_noise(*evaluation.output.get<Tensor>());
     result.gradients = evaluation.gradients;
     return result;
   }
 
  private:
+  Value with_noise(const Tensor& tensor) const {
+    return changed_elements(tensor, [this](double value, std::int64_t i) {
+      return value + noise_ * std::sin(static_cast<double>(13 * i));
+    });
+  }
+
   Alteration alter_;
+  DeviceArithmetic says_;
+  double noise_;
 };
 
-std::string message_of(const ApiCall& call, const Alteration& alter) {
-  MistakenDevice device(alter);
+std::string message_of(const ApiCall& call, const Alteration& alter, const DeviceArithmetic& says = {},
+                       double noise = 0) {
+  MistakenDevice device(alter, says, noise);
   return described(check_api(call, 0, device, 0, {}));
 }
 
@@ -55,6 +68,16 @@ Alteration give(const std::string& keyword, const Value& value) {
 
 Alteration change_tensor(std::size_t position, const std::function<Tensor(const Tensor&)>& change) {
   return [=](MaterialisedCall& call) { call.args[position] = change(*call.args[position].get<Tensor>()); };
+}
+
+Tensor exchange_halves(const Tensor& tensor) {
+  const Tensor source = tensor.contiguous();
+  const std::int64_t width = tensor.size(-1);
+  const Tensor numbers = source.to(DType::float64);
+  return changed_elements(source, [&](double, std::int64_t i) {
+    const std::int64_t column = i % width;
+    return numbers.data<double>()[i - column + (column + width / 2) % width];
+  });
 }
 
 void exchange_first_two(MaterialisedCall& call) { std::swap(call.args[0], call.args[1]); }
@@ -108,6 +131,9 @@ std::vector<Mistake> mistakes(DType dtype) {
        "With the first half of the last axis of input alone, the call gives this result."},
       {with(call_of("Functional.glu.0", {{16, 24}}, {16, 12}, dtype), {}), change_tensor(0, halves),
        "along its last axis, the call gives this result."},
+      {with(call_of("Functional.glu.0", {{16, 24}}, {16, 12}, dtype), {}), change_tensor(0, exchange_halves),
+       "With the halves of input exchanged along its last axis, the call gives this result."},
+      {layer_norm, give("eps", 0.02), "With eps=0.02 in place of 0.001, the call gives this result."},
   };
 }
 
@@ -143,6 +169,85 @@ TEST(AlteredArithmetic, NamesOperandsRoundedToNearest) {
   const std::string message = message_of(call_of("Torch.matmul.0", {{48, 256}, {256, 48}}, {48, 48}),
                                          [&](MaterialisedCall& call) { call = with_inputs(call, to_tf32); });
   EXPECT_THAT(message, HasSubstr("Inputs rounded to TF32: computed so, the call gives this result"));
+}
+
+// Formulas that differ by a place of a half type: where a device may round its steps, their errors are as large.
+TEST_P(AlteredCalls, AreKnownByTheirBitsWhereStepsAreRounded) {
+  if (GetParam() == DType::float32) return;
+  DeviceArithmetic accelerator;
+  accelerator.half_rounding = HalfRounding::between_kernels;
+  ApiCall call = with(call_of("Functional.gelu.0", {{48, 96}}, {48, 96}, GetParam(), -4, 4),
+                      {{"approximate", std::string("none")}});
+  call.has_backward = false;
+  const std::string message = message_of(call, give("approximate", std::string("tanh")), accelerator);
+  EXPECT_THAT(message, HasSubstr("With approximate='tanh' in place of 'none', the call gives this result."));
+  EXPECT_THAT(message_of(
+                  call, [](MaterialisedCall&) {}, accelerator),
+              Not(HasSubstr("Not explained")));
+}
+
+// Steps that attention stores in the half type are no part of the mistake.
+TEST_P(AlteredCalls, AreNamedBesideStepsOfTheDevice) {
+  if (GetParam() == DType::float32) return;
+  DeviceArithmetic accelerator;
+  accelerator.half_rounding = HalfRounding::between_kernels;
+  const Dims shape{2, 3, 24, 16};
+  ApiCall call = with(call_of("Functional.scaled_dot_product_attention.0", {shape, shape, shape}, shape, GetParam()),
+                      {{"is_causal", true}});
+  call.has_backward = false;
+  const double noise = epsilon(GetParam()) / 4;
+  const auto mistaken = [&](const Alteration& alter) { return message_of(call, alter, accelerator, noise); };
+  EXPECT_THAT(mistaken(give("is_causal", false)),
+              HasSubstr("With is_causal=False in place of True, the call gives this result."));
+  EXPECT_THAT(mistaken(exchange_first_two), HasSubstr("With query and key exchanged, the call gives this result."));
+}
+
+// A head that is wrong has a place, although the other heads err by what a device stores.
+TEST(AlteredArithmetic, LeavesAPlaceToWhatErrsMoreThanSteps) {
+  const Dims shape{2, 3, 24, 16};
+  ApiCall call = call_of("Functional.scaled_dot_product_attention.0", {shape, shape, shape}, shape, DType::bfloat16);
+  call.has_backward = false;
+  const auto double_a_head = [](DeviceResult& result, int) {
+    result.output = changed_elements(*result.output.get<Tensor>(), [](double value, std::int64_t i) {
+      return (i / (24 * 16) % 3 == 1 ? 2 * value : value) + 0x1p-10 * std::sin(static_cast<double>(13 * i));
+    });
+  };
+  ComputingDevice device(double_a_head);
+  device.says.half_rounding = HalfRounding::between_kernels;
+  const std::string message = described(check_api(call, 0, device, 0, {}));
+  EXPECT_THAT(message, HasSubstr("Wrong is [:, 1, :, :] of (2, 3, 24, 16)"));
+}
+
+// One number of a half type is what many mistakes give.
+TEST(AlteredArithmetic, IsNotNamedByOneNumber) {
+  ApiCall call = call_of("Functional.mse_loss.0", {{64, 80}, {64, 80}}, {}, DType::bfloat16);
+  call.has_backward = false;
+  ComputingDevice device([](DeviceResult& result, int) { scale(result.output, 0.87); });
+  const std::string message = described(check_api(call, 0, device, 0, {}));
+  EXPECT_THAT(message, HasSubstr("Not explained"));
+  EXPECT_THAT(message, Not(HasSubstr("accumulation")));
+}
+
+// Half a place of a half type is what truncation takes away, and so does a number that is a little off.
+TEST(AlteredArithmetic, IsNotTruncationOfEveryErrorOfAPlace) {
+  ApiCall call = with(call_of("Functional.layer_norm.0", {{64, 128}}, {64, 128}, DType::float16),
+                      {{"normalized_shape", List{std::int64_t{128}}}, {"eps", 1e-5}});
+  call.has_backward = false;
+  const std::string message = message_of(call, give("eps", 1e-3));
+  EXPECT_THAT(message, HasSubstr("With eps=0.001 in place of 1e-05, the call gives this result."));
+}
+
+// The size of errors alone is no sign of sums in float16, where the result is more than a sum.
+TEST(AlteredArithmetic, IsNotFloat16BySizeAlone) {
+  const Dims shape{2, 4, 48, 32};
+  ApiCall call = call_of("Functional.scaled_dot_product_attention.0", {shape, shape, shape}, shape, DType::float32);
+  call.has_backward = false;
+  ComputingDevice device([](DeviceResult& result, int) {
+    result.output = changed_elements(*result.output.get<Tensor>(), [](double value, std::int64_t i) {
+      return value * (1 + 0.004 * std::sin(static_cast<double>(7 * i)));
+    });
+  });
+  EXPECT_THAT(described(check_api(call, 0, device, 0, {})), Not(HasSubstr("float16")));
 }
 
 // What is wrong all over, and is the result of no such call, gets no cause.

@@ -1,0 +1,211 @@
+// Results of another call than the recorded one: with another argument, or another number in place of one.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/compare/findings.h"
+#include "runner/check/altered_calls.h"
+#include "runner/check/explain.h"
+
+namespace msrun {
+namespace {
+
+// Additions, or elements, that are computed at most to find an altered call.
+constexpr double most_altered_cost = 1e8;
+constexpr std::size_t most_altered_calls = 64;
+// An altered call must explain the device's result so many times better than the benchmark does.
+constexpr double decisive_share = 16;
+// Below, that a call gives the device's elements could be chance: of elements, or in bits.
+constexpr std::int64_t elements_beyond_chance = 8;
+constexpr double bits_beyond_chance = 10;
+// Errors of one place leave no room for that: of so many elements that are not the recorded call's, nearly all are
+// those of the altered one, bit by bit.
+constexpr std::int64_t enough_different_elements = 24;
+constexpr double decisive_equality = 0.95;
+
+// To find a number: steps, how far beside it the slope is measured, relative to it, when it stands still, and how far
+// off it may be before it is rounded.
+constexpr int most_steps = 6;
+constexpr double beside_number = 0x1p-6;
+constexpr double end_of_steps = 1e-4;
+constexpr double slack_of_number = 0.05;
+// Computations of the call that this takes.
+constexpr double calls_of_number = 20;
+
+// Of the elements that are finite in both.
+double root_mean_square_error(const Tensor& bench, const Tensor& device) {
+  const Tensor a = bench.to(DType::float64).contiguous();
+  const Tensor b = device.to(DType::float64).contiguous();
+  double sum = 0;
+  for (std::int64_t i = 0; i < a.numel(); ++i) {
+    const double error = a.data<double>()[i] - b.data<double>()[i];
+    if (std::isfinite(error)) sum += error * error;
+  }
+  return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(a.numel(), 1)));
+}
+
+// A result of a half type as doubles.
+Tensor in_dtype(const Tensor& tensor, DType dtype) { return tensor.to(dtype).to(DType::float64).contiguous(); }
+
+// Of the elements that are not the benchmark's, how many are the other's; nothing if there are too few of them.
+std::optional<double> equality(const Tensor& other, const Tensor& bench, const Tensor& device) {
+  const Tensor a = in_dtype(other, device.dtype());
+  const Tensor b = in_dtype(bench, device.dtype());
+  const Tensor d = in_dtype(device, device.dtype());
+  std::int64_t different = 0;
+  std::int64_t equal = 0;
+  for (std::int64_t i = 0; i < d.numel(); ++i) {
+    const double value = d.data<double>()[i];
+    if (value == b.data<double>()[i]) continue;
+    ++different;
+    equal += value == a.data<double>()[i] ? 1 : 0;
+  }
+  if (different < enough_different_elements) return std::nullopt;
+  return static_cast<double>(equal) / static_cast<double>(different);
+}
+
+bool has_its_bits(const Tensor& other, const Tensor& bench, const Tensor& device) {
+  return is_half(device.dtype()) && equality(other, bench, device).value_or(0) >= decisive_equality;
+}
+
+std::string altered_sentence(std::string what) {
+  what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
+  return what + ", the call gives this result.";
+}
+
+// A number with so many significant digits.
+double with_digits(double value, int digits) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.*g", digits, value);
+  return std::strtod(text.data(), nullptr);
+}
+
+// The step from a number to the one with which a result comes nearest to the device's, as the slope between two
+// results tells: that for the number, and that for one a little larger.
+double step_towards(const Tensor& device, const Tensor& at, const Tensor& beside, double distance) {
+  const Tensor d = device.to(DType::float64).contiguous();
+  const Tensor f = at.to(DType::float64).contiguous();
+  const Tensor g = beside.to(DType::float64).contiguous();
+  double products = 0;
+  double squares = 0;
+  for (std::int64_t i = 0; i < d.numel(); ++i) {
+    const double slope = (g.data<double>()[i] - f.data<double>()[i]) / distance;
+    const double product = slope * (d.data<double>()[i] - f.data<double>()[i]);
+    if (!std::isfinite(product)) continue;
+    products += product;
+    squares += slope * slope;
+  }
+  return squares > 0 ? products / squares : 0;
+}
+
+// Looks for a number, with `row` for the result that a number gives. Nothing if no number comes near.
+template <class Row>
+std::optional<double> found_number(const FreeNumber& number, const Tensor& device, const Row& row) {
+  std::optional<double> value;
+  double least = 0;
+  for (const double start : number.starts) {
+    const std::optional<Tensor> result = row(start);
+    const double error = result ? root_mean_square_error(*result, device) : 0;
+    if (result && (!value || error < least)) std::tie(value, least) = std::pair(start, error);
+  }
+  for (int step = 0; value && step < most_steps; ++step) {
+    const double distance = *value * beside_number;
+    const std::optional<Tensor> at = row(*value);
+    const std::optional<Tensor> beside = row(*value + distance);
+    if (!at || !beside) return std::nullopt;
+    const double change = step_towards(device, *at, *beside, distance);
+    if (!std::isfinite(change) || change == 0) break;
+    const double next = *value + change;
+    const bool turns = (next > 0) != (*value > 0) || next == 0;
+    const bool stands = std::abs(change) < end_of_steps * std::abs(*value);
+    value = turns ? *value / 8 : next;
+    if (stands) break;
+  }
+  return value;
+}
+
+}  // namespace
+
+std::optional<Tensor> Explainer::row_of_call(const MaterialisedCall& call, const Comparison& comparison,
+                                             std::size_t row, const Select& select) const {
+  try {
+    return tensor_of_row(evaluate(op_, call, benchmark_options_), comparison, row, select);
+  } catch (const SkipError&) {
+    return std::nullopt;  // the operator does not take such an argument
+  }
+}
+
+bool Explainer::is_result_of(const Tensor& other, const Comparison& comparison, std::size_t row,
+                             const Judged& judged) const {
+  const auto& [bench, device] = comparison.pairs[row];
+  const bool is_nearer = root_mean_square_error(other, device) * decisive_share < root_mean_square_error(bench, device);
+  if (!is_nearer && !has_its_bits(other, bench, device)) return false;
+  // What is measured beside the recorded call is not what another one errs by, where steps are rounded to a half type.
+  const bool has_other_steps = is_half(device.dtype()) && arithmetic_.half_rounding != HalfRounding::nothing;
+  return (is_nearer && has_other_steps) || rounding_explains(other, device, judged.model);
+}
+
+std::string Explainer::altered_call(const Comparison& comparison, std::size_t row, const Judged& judged,
+                                    const Select& select) {
+  if (!variations_.is_small()) return {};
+  if (judged.fit.beyond < elements_beyond_chance && evidence_bits(judged.fit) < bits_beyond_chance) return {};
+  const double cost = std::max({variations_.additions(), variations_.elements(), 1.0});
+  const auto most =
+      static_cast<std::size_t>(std::clamp(most_altered_cost / cost, 1.0, static_cast<double>(most_altered_calls)));
+  for (const AlteredCall& altered : altered_calls(op_, call_, !comparison.of_gradients, most)) {
+    const std::optional<Tensor> other = row_of_call(altered.call, comparison, row, select);
+    if (other && is_result_of(*other, comparison, row, judged)) return altered_sentence(altered.what);
+  }
+  return {};
+}
+
+std::string Explainer::other_number(const Comparison& comparison, std::size_t row, const Judged& judged,
+                                    const Select& select) {
+  constexpr int most_digits = 4;
+  const double cost = std::max(variations_.additions(), variations_.elements());
+  if (!variations_.is_small() || judged.fit.beyond < elements_beyond_chance ||
+      calls_of_number * cost > most_altered_cost)
+    return {};
+  std::string found;
+  for_each_free_number(op_, call_, [&](const FreeNumber& number) {
+    if (!found.empty()) return;
+    const auto result = [&](double value) { return row_of_call(number.with(value), comparison, row, select); };
+    const std::optional<double> value = found_number(number, comparison.pairs[row].device, result);
+    if (!value || !std::isfinite(*value)) return;
+    double tried = 0;
+    for (int digits = 1; digits <= most_digits + 1 && found.empty(); ++digits) {
+      const double plain = digits > most_digits ? *value : with_digits(*value, digits);
+      if (plain == tried || std::abs(plain - *value) > slack_of_number * std::abs(*value)) continue;
+      tried = plain;
+      const std::optional<Tensor> other = result(plain);
+      if (other && is_result_of(*other, comparison, row, judged))
+        found = altered_sentence("with " + number.name + "=" + short_number(plain) + " in place of " + number.recorded);
+    }
+  });
+  return found;
+}
+
+bool Explainer::is_otherwise_chosen(const Comparison& comparison, std::size_t row, const Select& select,
+                                    const Judged& judged) {
+  const auto& [bench, device] = comparison.pairs[row];
+  if (std::string_view(judged.in_half).empty() || comparison.of_gradients || !variations_.is_small()) return false;
+  if (!equality(bench, bench, device)) return false;
+  for (const AlteredCall& altered : otherwise_chosen_calls(op_, call_)) {
+    const std::optional<Tensor> other = row_of_call(altered.call, comparison, row, select);
+    if (other && has_its_bits(*other, bench, device)) return true;
+  }
+  return false;
+}
+
+}  // namespace msrun
