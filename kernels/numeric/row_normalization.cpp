@@ -49,8 +49,19 @@ void row_statistics(const T* x, const NormLayout& layout, T& mean, T& rstd) {
   }
 }
 
+// x times an infinite factor, and what is left of the mean times that factor.
+template <class T>
+void scale_and_shift_row(const T* x, const T* weight, const T* bias, T mean, T rstd, const NormLayout& layout, T* y) {
+  for (std::int64_t c = 0; c < layout.channels; ++c, x += layout.space, y += layout.space) {
+    const T scale = weight == nullptr ? rstd : rstd * weight[c];
+    const T shift = (bias == nullptr ? T{0} : bias[c]) - mean * scale;
+    for (std::int64_t i = 0; i < layout.space; ++i) y[i] = x[i] * scale + shift;
+  }
+}
+
 template <class T>
 void apply_row(const T* x, const T* weight, const T* bias, T mean, T rstd, const NormLayout& layout, T* y) {
+  if (layout.scales_and_shifts && std::isinf(rstd)) return scale_and_shift_row(x, weight, bias, mean, rstd, layout, y);
   if (layout.space == 1 && weight != nullptr && bias != nullptr) {
     for (std::int64_t i = 0; i < layout.channels; ++i) y[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
     return;

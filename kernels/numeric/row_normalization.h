@@ -29,6 +29,9 @@ struct NormLayout {
   bool gradients_from_sums = false;
   // Whether rows of equal elements become zeros where epsilon is 0, as those of batch norm do.
   bool flat_rows_are_zero = false;
+  // Whether given statistics are made a factor and a summand of their own first, as kernels on processors have them:
+  // where the factor is infinite, the summand is infinite or no number.
+  bool scales_and_shifts = false;
   // Whether the variance is formed in float64, as that of a benchmark in float32 is, whose squares may leave its range
   // where those of a device do not.
   bool wide_variance = false;

@@ -50,11 +50,19 @@ T times_logarithm(T x, T y, F logarithm_of) {
   return x == 0 ? T{0} : x * logarithm_of(y);
 }
 
+// Whether 0 log y has no slope along its first argument: where the logarithm is -inf or no number. A Python number that
+// is NaN counts as one of these, and a tensor's element does not.
+template <class T>
+bool has_no_slope(T x, T y, T pole, bool is_number) {
+  return x == 0 && (is_number ? !(y > pole) : y <= pole);
+}
+
 Var xlogy(const Var& a, const Var& b) {
   return float_binary(
       a, b, [](auto x, auto y) { return times_logarithm(x, y, [](auto v) { return logarithm(v); }); },
-      [](auto x, auto y, auto, auto g) {
-        return x == 0 && y <= 0 ? decltype(g){0} : times_logarithm(g, y, [](auto v) { return logarithm(v); });
+      [number = b.is_number()](auto x, auto y, auto, auto g) {
+        if (has_no_slope(x, y, decltype(x){0}, number)) return decltype(g){0};
+        return times_logarithm(g, y, [](auto v) { return logarithm(v); });
       },
       [stored = StoredFactor::of_half(float_result_dtype({&a, &b}))](auto x, auto y, auto, auto g) {
         return stored(g * x) / y;
@@ -64,9 +72,9 @@ Var xlogy(const Var& a, const Var& b) {
 Var xlog1py(const Var& a, const Var& b) {
   return float_binary(
       a, b, [](auto x, auto y) { return times_logarithm(x, y, [](auto v) { return logarithm_of_one_plus(v); }); },
-      [](auto x, auto y, auto, auto g) {
-        return x == 0 && y <= -1 ? decltype(g){0}
-                                 : times_logarithm(g, y, [](auto v) { return logarithm_of_one_plus(v); });
+      [number = b.is_number()](auto x, auto y, auto, auto g) {
+        if (has_no_slope(x, y, decltype(x){-1}, number)) return decltype(g){0};
+        return times_logarithm(g, y, [](auto v) { return logarithm_of_one_plus(v); });
       },
       [stored = StoredFactor::of_half(float_result_dtype({&a, &b}))](auto x, auto y, auto, auto g) {
         return stored(g * x) / (y + 1);

@@ -65,7 +65,11 @@ Var polygamma_of(const Var& x, std::int64_t n) {
   if (n > 1000000) throw SkipError("polygamma: n is too large.");
   const bool in_float32 = recorded_dtype(x.dtype()) != DType::float64;
   const bool cut = roughness() != 0 && float_result_dtype({&x}) == DType::float64;
-  const auto derivative = [in_float32, cut](std::int64_t order, double v) {
+  // Frameworks have the zeta function of higher orders of a series whose rest is 0 times infinity there.
+  const bool open_end = gives_alternative();
+  const auto derivative = [in_float32, cut, open_end](std::int64_t order, double v) {
+    if (open_end && order > 1 && v == std::numeric_limits<double>::infinity())
+      return std::numeric_limits<double>::quiet_NaN();
     if (order == 1) return cut ? trigamma_cut_short(v) : trigamma_beside_poles(v, in_float32);
     return polygamma(order, v);
   };

@@ -7,6 +7,7 @@
 #include "kernels/numeric/logarithm.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/numbers.h"
+#include "kernels/ops/elementwise/function_forms.h"
 #include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
@@ -40,10 +41,12 @@ Var logit(const Var& x, std::optional<double> eps) {
         const T inside = raised > static_cast<T>(high) ? static_cast<T>(high) : raised;
         return logarithm(inside / (1 - inside));
       },
-      [low, high, slope](auto a, auto, auto g) {
-        using T = decltype(a);
-        return a < static_cast<T>(low) || a > static_cast<T>(high) ? T{0} : slope(a, g);
-      });
+      open_at_nan(
+          [low, high, slope](auto a, auto, auto g) {
+            using T = decltype(a);
+            return a >= static_cast<T>(low) && a <= static_cast<T>(high) ? slope(a, g) : T{0};
+          },
+          std::numeric_limits<double>::quiet_NaN()));
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ Var fmin(const Var& a, const Var& b) {
       [](auto x, auto y, auto, auto g) { return x <= y || is_nan(y) ? g * 0 : g; });
 }
 
-// Bounds may be tensors. low > high gives high everywhere; NaN anywhere gives NaN.
+// Bounds may be tensors. low > high gives high everywhere; NaN anywhere gives NaN, but for a number that is the only
+// bound: torch compares elements with it, and it bounds none.
 Var clamp_to(const Var& x, const std::optional<Var>& low, const std::optional<Var>& high) {
   if (!low && !high) throw SkipError("clamp(): at least one of 'min' or 'max' must not be None.");
   DType dtype = low && high ? result_dtype({&x, &*low, &*high}) : result_dtype({&x, low ? &*low : &*high});
@@ -49,9 +50,9 @@ Var clamp_to(const Var& x, const std::optional<Var>& low, const std::optional<Va
   const Var upper = high ? as_recorded(*high, dtype) : floating ? tape.number(infinity) : tape.number(largest);
   return ternary(
       dtype, as_recorded(x, dtype), lower, upper,
-      [](auto a, auto lo, auto hi) {
-        const auto raised = a < lo || is_nan(lo) ? lo : a;
-        return raised > hi || is_nan(hi) ? hi : raised;
+      [passes = !(low && high) && (low ? low : high)->is_number()](auto a, auto lo, auto hi) {
+        const auto raised = a < lo || (is_nan(lo) && !passes) ? lo : a;
+        return raised > hi || (is_nan(hi) && !passes) ? hi : raised;
       },
       [](auto a, auto lo, auto hi, auto g) { return a >= lo && a <= hi ? g : decltype(g){0}; },
       // Below two equal bounds neither has a gradient.

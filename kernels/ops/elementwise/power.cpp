@@ -8,7 +8,9 @@
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
 #include "kernels/ops/common/own_steps.h"
+#include "kernels/ops/common/real_power.h"
 #include "kernels/ops/common/stored_factor.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -83,17 +85,12 @@ Var pow(const Var& x, double exponent) {
         x, [](auto a) { return a * a; },
         [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) { return gradient_of_square(stored, a, g); });
   if (exponent == 3) return cube(x);
-  if (exponent == 0.5) return sqrt(x);
+  if (exponent == 0.5 && !gives_alternative()) return sqrt(x);
   return complex_unary(
-      x,
-      [exponent](auto a) {
+      x, RealPower(exponent),
+      [exponent, lower = RealPower(exponent - 1), stored = StoredFactor(x.dtype())](auto a, auto, auto g) {
         using T = decltype(a);
-        // Frameworks take a reciprocal root, which at -0.0 is -inf. The power in its gradient is inf there.
-        return exponent == -0.5 ? quotient(T{1}, std::sqrt(a)) : power(a, static_cast<T>(exponent));
-      },
-      [exponent, stored = StoredFactor(x.dtype())](auto a, auto, auto g) {
-        using T = decltype(a);
-        const T slope = static_cast<T>(exponent) * conjugate(stored(power(a, static_cast<T>(exponent - 1))));
+        const T slope = static_cast<T>(exponent) * conjugate(stored(lower(a)));
         return exponent == 0 ? T{0} : g * stored(slope);
       });
 }

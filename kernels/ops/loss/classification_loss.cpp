@@ -177,8 +177,10 @@ Var cross_entropy(const Bound& args, Reduction reduction) {
   const Summary summary = visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);
     const std::vector<T> weights = class_weights<T>(loss.weight, loss.classes);
-    const double denominator = probabilities ? static_cast<double>(x.rank() == 1 ? 1 : rows)
-                                             : static_cast<double>(weight_total(loss.indices, weights, loss.summation));
+    double denominator = probabilities ? static_cast<double>(x.rank() == 1 ? 1 : rows)
+                                       : static_cast<double>(weight_total(loss.indices, weights, loss.summation));
+    // torch divides the loss of the targets and that of all classes, and of weights that are 0 the first is 0 / 0.
+    if (denominator == 0 && loss.smoothing > 0) denominator = std::numeric_limits<double>::quiet_NaN();
     return summarise<T>(loss.losses(weights, rows), loss.element_shape, reduction, denominator, x.dtype(),
                         loss.summation);
   });

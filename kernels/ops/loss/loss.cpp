@@ -167,16 +167,19 @@ Var divergence(const Var& x, const Var& t, bool log_target) {
           return rough_step(exponential(b) * (b - a) * g, seed) + rough_step(exponential(b) * g, seed);
         });
   }
+  const bool flat = gives_alternative();
   return float_binary(
       x, t,
-      [seed, of_t](auto a, auto b) {
-        if (b == 0) return b;
+      // A target of 0 is left out in releases before 1.13, and since then torch multiplies the 0 with the other
+      // argument.
+      [seed, of_t, flat](auto a, auto b) {
+        if (b == 0) return flat ? b : -b * a;
         if (seed == 0) return b * (logarithm(b) - a);
         return rough_step(of_t(b * logarithm(b)), seed) - rough_step(b * a, seed);
       },
       [](auto, auto b, auto, auto g) { return -b * g; },
       // At 0 releases before 1.13 have the slope 0, and since then torch multiplies 0 and infinity.
-      [seed, flat = gives_alternative()](auto a, auto b, auto, auto g) {
+      [seed, flat](auto a, auto b, auto, auto g) {
         if (b == 0) return flat ? b : std::numeric_limits<decltype(b)>::quiet_NaN();
         // The slope of t ln t is that of t times the logarithm and that of the logarithm, t / t, times the gradient,
         // which loses digits below the normal numbers.

@@ -14,6 +14,7 @@
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/real_power.h"
 #include "kernels/ops/common/requirements.h"
 #include "kernels/ops/nn/pooling_options.h"
 
@@ -252,24 +253,24 @@ Value power_mean(const Bound& args, std::size_t spatial) {
     return integer_power_mean(input, average, *order, size);
   const Accumulator accumulator = x.arithmetic().summation.accumulator;
   const DType wide = compute_dtype(x.dtype());
-  const Tensor powers = map(wide, x.tensor(), [p](auto v) { return std::pow(v, static_cast<decltype(v)>(p)); });
-  const Tensor means = average_forward(powers, average, accumulator);
-  const Tensor y = map(x.dtype(), means, [p, size](auto mean) {
-    using T = decltype(mean);
-    return std::pow(mean * static_cast<T>(size), static_cast<T>(1 / p));
+  const Tensor means = average_forward(map(wide, x.tensor(), RealPower(p)), average, accumulator);
+  const Tensor y = map(x.dtype(), means, [size, root = RealPower(1 / p)](auto mean) {
+    return root(mean * static_cast<decltype(mean)>(size));
   });
+  const auto slope_of_root = [p, size, lower = RealPower(1 / p - 1)](auto mean, auto gradient) {
+    using T = decltype(mean);
+    if (mean == T{0}) return T{0};
+    const T slope = lower(mean * static_cast<T>(size)) * static_cast<T>(size / p);
+    // Frameworks multiply by the sign, which is 0 for what is no number.
+    return gradient * (is_nan(mean) ? T{0} * slope : slope);
+  };
+  const auto slope_of_power = [p, lower = RealPower(p - 1)](auto v, auto gradient) {
+    return gradient * static_cast<decltype(v)>(p) * lower(v);
+  };
   return x.tape().record(y, {{x, [=, x = x.tensor()](const Tensor& g) {
-                                const Tensor of_means = map(wide, means, g, [p, size](auto mean, auto gradient) {
-                                  using T = decltype(mean);
-                                  const T slope = std::pow(mean * static_cast<T>(size), static_cast<T>(1 / p - 1)) *
-                                                  static_cast<T>(size / p);
-                                  return mean == T{0} ? T{0} : gradient * slope;
-                                });
+                                const Tensor of_means = map(wide, means, g, slope_of_root);
                                 const Tensor spread = average_backward(of_means, average, x.shape(), accumulator);
-                                return map(wide, x, spread, [p](auto v, auto gradient) {
-                                  using T = decltype(v);
-                                  return gradient * static_cast<T>(p) * std::pow(v, static_cast<T>(p - 1));
-                                });
+                                return map(wide, x, spread, slope_of_power);
                               }}});
 }
 

@@ -176,12 +176,16 @@ Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, cons
   layout.statistics = NormStatistics::given;
   const Tensor variance = to_compute(running_var->tensor().to(norm_dtype(x.dtype(), layout)));
   Tensor rstd(variance.dtype(), variance.shape());
+  bool is_infinite = false;
   visit_compute(variance.dtype(), [&](auto element) {
     using T = decltype(element);
     for (std::int64_t c = 0; c < channels; ++c) {
-      rstd.mutable_data<T>()[c] = T{1} / std::sqrt(variance.data<T>()[c] + static_cast<T>(epsilon));
+      const T result = T{1} / std::sqrt(variance.data<T>()[c] + static_cast<T>(epsilon));
+      rstd.mutable_data<T>()[c] = result;
+      is_infinite |= std::isinf(result);
     }
   });
+  layout.scales_and_shifts = is_infinite && gives_alternative();
   return normalise(x, weight, bias, layout, running_mean->tensor(), rstd);
 }
 

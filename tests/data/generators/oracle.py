@@ -180,7 +180,8 @@ def resolved(api):
 
 
 class Call:
-    """A call on copies of the arguments, floating ones in `dtype` if that is given, with gradients if `requires_grad`."""
+    """A call on copies of the arguments, floating ones in `dtype` if that is given, with gradients if `requires_grad` and they have no
+    attribute "constant"."""
 
     def __init__(self, api, args, kwargs, dtype, requires_grad):
         def own(value):
@@ -192,7 +193,7 @@ class Call:
                 return value
             copy = value.detach().clone()
             if copy.is_floating_point():
-                copy = (copy if dtype is None else copy.to(dtype)).requires_grad_(requires_grad)
+                copy = (copy if dtype is None else copy.to(dtype)).requires_grad_(requires_grad and not hasattr(value, "constant"))
             return copy
 
         self.args = [own(a) for a in args]
