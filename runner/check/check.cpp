@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
@@ -16,6 +17,7 @@
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
 #include "runner/check/input_notes.h"
+#include "runner/check/lowered_call.h"
 #include "runner/check/output_choice.h"
 #include "runner/check/overflow.h"
 #include "runner/check/recorded_form.h"
@@ -180,7 +182,11 @@ class Check {
     const bool is_reordered = !options_.compare.compat_msprobe && put_in_order_of(bench, device.output);
     {
       const Stopwatch watch(result_.times.compare);
-      Explainer explainer(op, call, bench, benchmark, device_.arithmetic());
+      std::optional<LoweredCall> lowered;
+      if (!options_.compare.compat_msprobe) lowered = LoweredCall::of(op, call, benchmark);
+      Explainer explainer(op, lowered ? lowered->call : call, lowered ? lowered->bench : bench, benchmark,
+                          device_.arithmetic());
+      lowered_ = {lowered ? &explainer : nullptr, lowered ? &lowered->bench : nullptr};
       compare(op, call, bench, benchmark, device, explainer);
     }
     if (is_reordered && !result_.forward_rows.empty()) add_line(result_.forward_rows.front(), OrderChoice::message);
@@ -340,6 +346,7 @@ class Check {
                const Explainer::Select& select) {
     refused_ = refused_tensors();
     try {
+      if (&explainer == lowered_.first) LoweredCall::judge_by(select(*lowered_.second), comparison);
       explainer.explain(comparison, sums, select, options_.compare.compat_msprobe);
     } catch (const SkipError&) {
       // Where what it computes is too much work, the rows stay unexplained; where memory is short, nothing of the call
@@ -415,6 +422,8 @@ class Check {
   ApiResult& result_;
   const OperatorTraits* traits_ = &ordinary_traits;  // of the call's operator, once that is found
   bool shares_by_chance_ = false;
+  // Who judges by the benchmark of a lowered call; none if the call is not.
+  std::pair<const Explainer*, const Evaluation*> lowered_;
   std::vector<std::string> notes_;             // on the tensor files of the call
   std::uint64_t refused_ = refused_tensors();  // before the step that runs now
 };

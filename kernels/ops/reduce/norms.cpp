@@ -145,12 +145,13 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim, const Po
   return record(map(wide, powers, [order](auto s) { return std::pow(s, static_cast<decltype(s)>(1 / order)); }),
                 [p, of_norm, stored, seed = roughness()](auto v, auto y, auto g) {
                   using T = decltype(v);
-                  if (stored(y) == 0) return T{0};
+                  // Of orders below 1 torch does not mask the gradient of a norm that is 0.
+                  if (stored(y) == 0) return p < 1 ? T{0} * g : T{0};
                   if (of_norm.elements_in_float16 && (v != 0 || p > 1)) {
                     const auto quotient = quotient_of_stored_powers(std::abs(v), stored(y), g, p, of_norm, seed != 0);
                     if (quotient) return std::copysign(T{1}, v) * *quotient;
                   }
-                  if (v == 0 && !is_nan(y)) return T{0};
+                  if (v == 0 && !is_nan(y)) return T{0} * g;
                   // Powers of the quotient: those of an element and of the norm may leave the range alone.
                   const auto size = std::abs(v);
                   if (seed != 0) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "tests/support/gradient_check.h"
@@ -102,6 +103,104 @@ TEST(AtInfinity, RunningProductsWithAZero) {
   EXPECT_THAT(gradient_at({2, inf, 0}), ElementsAre(inf, IsNan(), inf));
   EXPECT_THAT(gradient_at({0, inf, 2}), ElementsAre(inf, 0, 0));
   EXPECT_THAT(gradient_at({0, 2, inf}), ElementsAre(inf, 0, 0));
+}
+
+// The powers of integers are integers, and their average is cut towards zero before the root is taken.
+TEST(PowerMeans, OfInt64AreOfCutAverages) {
+  const Tensor x = Tensor::from<std::int64_t>(DType::int64, Dims{1, 6}, std::vector<std::int64_t>{1, 2, 3, 4, -5, 6});
+  EXPECT_THAT(forward("Functional", "lp_pool1d", {x, i(1), i(2)}), ElementsAre(2, 6, 0));
+  // (1 + 4) / 2 is 2, and the root of twice that 2.
+  EXPECT_THAT(forward("Functional", "lp_pool1d", {x, i(2), i(2)}),
+              ElementsAre(2, DoubleNear(std::sqrt(24), 1e-6), DoubleNear(std::sqrt(60), 1e-6)));
+}
+
+TEST(PowerMeans, OfWindowsWithoutANumberHaveNoGradient) {
+  const Tensor x = float64({1, 4}, {nan, 1, 2, 3});
+  EXPECT_THAT(forward("Functional", "lp_pool1d", {x, 1.0, i(2)}), ElementsAre(IsNan(), 5));
+  EXPECT_THAT(gradient("Functional", "lp_pool1d", {x, 1.0, i(2)}), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(forward("Functional", "lp_pool1d", {float64({1, 2}, {-inf, -inf}), 0.5, i(2)}), ElementsAre(IsNan()));
+}
+
+// Without eps a row of zeros is divided by 0.
+TEST(WithoutEps, RowsOfZerosAreNoNumbers) {
+  const Tensor x = float64({2, 2}, {0, 0, 3, 4});
+  const Dict none{{"eps", 0.0}, {"dim", i(1)}};
+  EXPECT_THAT(forward("Functional", "normalize", {x}, none), ElementsAre(IsNan(), IsNan(), 0.6, 0.8));
+  const auto slopes = gradient("Functional", "normalize", {x}, none);
+  EXPECT_THAT((std::vector<double>{slopes[0], slopes[1]}), Each(IsNan()));
+  const Dict half_norm{{"p", 0.5}, {"eps", 0.0}, {"dim", i(1)}};
+  const auto of_half_norm = gradient("Functional", "normalize", {x}, half_norm);
+  EXPECT_THAT((std::vector<double>{of_half_norm[0], of_half_norm[1]}), Each(IsNan()));
+  const Tensor y = float64({2, 2}, {1, 2, 3, 4});
+  EXPECT_THAT(forward("Functional", "cosine_similarity", {x, y}, none), ElementsAre(IsNan(), DoubleNear(1, 1e-15)));
+  const auto of_similarity = gradient("Functional", "cosine_similarity", {x, y}, none);
+  EXPECT_THAT((std::vector<double>{of_similarity[0], of_similarity[1]}), Each(IsNan()));
+}
+
+// A variance of 0 without eps: in training torch has a reciprocal root of 0, in evaluation an infinite one.
+TEST(WithoutEps, FlatRowsOfBatchNormAreZeros) {
+  const Tensor x = float64({2, 2, 1}, {2, 1, 2, 5});
+  const Tensor zeros = float64({2}, {0, 0});
+  const Tensor ones = float64({2}, {1, 1});
+  const Dict training{{"training", true}, {"eps", 0.0}};
+  EXPECT_THAT(forward("Functional", "batch_norm", {x, zeros, ones}, training), ElementsAre(0, -1, 0, 1));
+  const auto slopes = gradient("Functional", "batch_norm", {x, zeros, ones}, training);
+  EXPECT_THAT((std::vector<double>{slopes[0], slopes[2]}), Each(0));
+  EXPECT_THAT(forward("Functional", "instance_norm", {float64({1, 2, 2}, {2, 2, 1, 5})}, {{"eps", 0.0}}),
+              ElementsAre(0, 0, -1, 1));
+  const Dict evaluation{{"training", false}, {"eps", 0.0}};
+  EXPECT_THAT(forward("Functional", "batch_norm", {x, zeros, zeros}, evaluation), Each(inf));
+}
+
+TEST(AtZero, ReciprocalRootsAreNegativeInfinityAtNegativeZero) {
+  const Tensor x = float64({3}, {-0.0, 0.0, 4});
+  EXPECT_THAT(forward("Torch", "pow", {x, -0.5}), ElementsAre(-inf, inf, 0.5));
+  EXPECT_THAT(gradient("Torch", "pow", {x, -0.5}), ElementsAre(-inf, -inf, -0.0625));
+}
+
+// Frameworks take roots for the powers 1/2 and -1/2, also where a gradient has them.
+TEST(AtInfinity, RootsOfMinusInfinityAreNoNumbers) {
+  const Tensor x = float64({2}, {-inf, inf});
+  EXPECT_THAT(forward("Torch", "pow", {x, 0.5}), ElementsAre(IsNan(), inf));
+  EXPECT_THAT(forward("Torch", "pow", {x, -0.5}), ElementsAre(IsNan(), 0));
+  EXPECT_THAT(forward("Torch", "pow", {x, 1.5}), ElementsAre(inf, inf));
+  EXPECT_THAT(gradient("Torch", "pow", {x, 1.5}), ElementsAre(IsNan(), inf));
+}
+
+TEST(AtNan, ClampedLogitsHaveNoSlope) {
+  EXPECT_THAT(gradient("Torch", "logit", {float64({2}, {nan, 0.5})}, {{"eps", 0.1}}), ElementsAre(0, 4));
+}
+
+// The only bound, a number that is none, bounds nothing.
+TEST(AtNan, ClampByANumberThatIsNone) {
+  const Tensor x = float64({2}, {-1, 2});
+  EXPECT_THAT(forward("Torch", "clamp", {x}, {{"max", nan}}), ElementsAre(-1, 2));
+  EXPECT_THAT(gradient("Torch", "clamp", {x}, {{"max", nan}}), Each(0));
+  EXPECT_THAT(forward("Torch", "clamp", {x}, {{"min", nan}}), ElementsAre(-1, 2));
+  EXPECT_THAT(forward("Torch", "clamp", {x}, {{"min", nan}, {"max", 1.0}}), Each(IsNan()));
+  EXPECT_THAT(forward("Torch", "clamp", {x}, {{"max", float64({2}, {nan, nan})}}), Each(IsNan()));
+}
+
+TEST(AtNan, NoSlopeOfZeroTimesALogarithm) {
+  const Tensor x = float64({2}, {0, 1});
+  EXPECT_THAT(gradient("Torch", "xlogy", {x, nan}), ElementsAre(0, IsNan()));
+  EXPECT_THAT(gradient("Torch", "xlogy", {x, float64({2}, {nan, nan})}), Each(IsNan()));
+}
+
+// 0 times the other argument, which releases before 1.13 leave out.
+TEST(AtInfinity, TargetsOfZeroMeetTheInfiniteInputOfADivergence) {
+  const Dict none{{"reduction", std::string("none")}};
+  EXPECT_THAT(forward("Functional", "kl_div", {float64({2}, {-inf, -1}), float64({2}, {0, 0})}, none),
+              ElementsAre(IsNan(), 0));
+}
+
+// The loss of the targets is divided by the weights of these, and so is that of all classes.
+TEST(AtZero, SmoothedMeansOverWeightsOfZeroAreNoNumbers) {
+  const Tensor x = float64({1, 2}, {0.5, 1});
+  const Tensor target = Tensor::from<std::int64_t>(DType::int64, Dims{1}, std::vector<std::int64_t>{0});
+  const Dict options{{"weight", float64({2}, {0, 1})}, {"label_smoothing", 0.2}};
+  EXPECT_THAT(forward("Functional", "cross_entropy", {x, target}, options), Each(IsNan()));
+  EXPECT_THAT(gradient("Functional", "cross_entropy", {x, target}, options), Each(IsNan()));
 }
 
 // Left of 0 the pole is as near as on its right.

@@ -154,6 +154,34 @@ TEST_F(Alternatives, SlopeOfLogitAtNegativeZero) {
   }
 }
 
+// Roots for some dtypes and devices, and powers for others.
+TEST_F(Alternatives, PowersOfOneHalf) {
+  const Tensor x = with_element(random_tensor({40}), 3, -std::numeric_limits<double>::infinity());
+  for (const DType dtype : {DType::float32, DType::float16}) {
+    for (const double exponent : {0.5, -0.5, 1.5}) expect_both(call_of("Torch.pow.0", {x.to(dtype), exponent}, {40}));
+  }
+  const ApiCall call = call_of("Torch.pow.1", {x, 0.5}, {40});
+  const auto neither = [](DeviceResult& result, int) { change_output(result, 3, 0); };
+  EXPECT_TRUE(is_suspicious(checked(call, {}, neither)));
+}
+
+TEST_F(Alternatives, VariancesOfZeroWithoutEps) {
+  const Tensor x = random_tensor({4, 3, 5});
+  const Tensor variance = with_element(Tensor::full(DType::float32, Dims{3}, 1), 1, 0);
+  const ApiCall call = call_of("Functional.batch_norm.0", {x, Tensor::zeros(DType::float32, Dims{3}), variance},
+                               x.shape(), {{"training", false}, {"eps", 0.0}});
+  expect_both(call);
+  const auto lost = [](DeviceResult& result, int) { change_output(result, 0, nan_here); };
+  EXPECT_TRUE(is_suspicious(checked(call, {}, lost))) << "the first channel has a variance";
+}
+
+TEST_F(Alternatives, TargetsOfZeroBesideAnInfiniteInput) {
+  const Tensor x = with_element(random_tensor({40}), 3, -std::numeric_limits<double>::infinity());
+  const Tensor target =
+      changed_elements(random_tensor({40}), [](double v, std::int64_t i) { return i == 3 ? 0 : std::abs(v); });
+  expect_both(call_of("Functional.kl_div.0", {x, target}, {40}, {{"reduction", std::string("none")}}));
+}
+
 // Gradients of the mode nearest go by the lengths on processors and by the factor on GPUs; results go by the factor.
 TEST_F(Alternatives, NearestGradientsWithAFactorOfTheirOwn) {
   const Dict options{{"scale_factor", 1.16}};

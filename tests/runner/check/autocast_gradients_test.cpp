@@ -80,6 +80,42 @@ TEST(AutocastGradients, AreWrongAllTheSame) {
   }
 }
 
+// What the cast leaves of the arguments is exact: errors of the size of its rounding, all in one direction, are none of
+// it. Attention and cells have several steps, through which the rounding of the arguments would go.
+TEST(AutocastGradients, AreHeldToTheArgumentsThatTheCastLeaves) {
+  const std::vector<Product> composed{
+      {"Torch.gru_cell.0", {{16, 24}, {16, 32}, {96, 24}, {96, 32}, {96}, {96}}, {16, 32}},
+      {"Torch.rnn_tanh_cell.0", {{16, 24}, {16, 32}, {32, 24}, {32, 32}, {32}, {32}}, {16, 32}},
+      {"Functional.scaled_dot_product_attention.0", {{2, 4, 16, 8}, {2, 4, 16, 8}, {2, 4, 16, 8}}, {2, 4, 16, 8}},
+  };
+  for (const DType half : {DType::bfloat16, DType::float16}) {
+    for (const bool first_is_cast : {false, true}) {
+      for (const Product& product : composed) {
+        const ApiCall call = autocast_call(product.name, product.shapes, product.output, half, first_is_cast);
+        const ApiResult sound = check(call, {});
+        EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+        for (const std::size_t argument : {0U, 1U, 2U}) {
+          const ApiResult scaled =
+              check(call, [argument](DeviceResult& result, int) { scale(result.gradients[argument], 1.05); });
+          EXPECT_TRUE(is_suspicious(scaled)) << name(half) << " " << argument << " " << described(scaled);
+        }
+        const ApiResult output = check(call, [](DeviceResult& result, int) { scale(result.output, 1.02); });
+        EXPECT_TRUE(is_suspicious(output)) << name(half) << " " << described(output);
+      }
+    }
+  }
+}
+
+// A product of few terms leaves no room for the rounding of its arguments.
+TEST(AutocastGradients, AreTheNearestNumbersOfAProduct) {
+  const ApiCall call =
+      autocast_call("Functional.linear.0", products[0].shapes, products[0].output, DType::bfloat16, false);
+  const ApiResult result = check(call, {});
+  ASSERT_FALSE(result.forward_rows.empty());
+  EXPECT_NE(result.forward_rows.front().message.find("every element is the rounded benchmark"), std::string::npos)
+      << described(result);
+}
+
 // Without autocast such errors are no rounding.
 TEST(AutocastGradients, OfFloat32AreFloat32) {
   const ApiCall call = call_of("Functional.linear.0", products[0].shapes, products[0].output);
