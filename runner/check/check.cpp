@@ -186,7 +186,7 @@ class Check {
       if (!options_.compare.compat_msprobe) lowered = LoweredCall::of(op, call, benchmark);
       Explainer explainer(op, lowered ? lowered->call : call, lowered ? lowered->bench : bench, benchmark,
                           device_.arithmetic());
-      lowered_ = {lowered ? &explainer : nullptr, lowered ? &lowered->bench : nullptr};
+      lowered_ = {lowered ? &explainer : nullptr, lowered ? &*lowered : nullptr};
       compare(op, call, bench, benchmark, device, explainer);
     }
     if (is_reordered && !result_.forward_rows.empty()) add_line(result_.forward_rows.front(), OrderChoice::message);
@@ -346,7 +346,7 @@ class Check {
                const Explainer::Select& select) {
     refused_ = refused_tensors();
     try {
-      if (&explainer == lowered_.first) LoweredCall::judge_by(select(*lowered_.second), comparison);
+      if (&explainer == lowered_.first) lowered_.second->judge(select(lowered_.second->bench), comparison);
       explainer.explain(comparison, sums, select, options_.compare.compat_msprobe);
     } catch (const SkipError&) {
       // Where what it computes is too much work, the rows stay unexplained; where memory is short, nothing of the call
@@ -422,8 +422,8 @@ class Check {
   ApiResult& result_;
   const OperatorTraits* traits_ = &ordinary_traits;  // of the call's operator, once that is found
   bool shares_by_chance_ = false;
-  // Who judges by the benchmark of a lowered call; none if the call is not.
-  std::pair<const Explainer*, const Evaluation*> lowered_;
+  // Who judges by a lowered call, and which; none if autocast has lowered none.
+  std::pair<const Explainer*, const LoweredCall*> lowered_;
   std::vector<std::string> notes_;             // on the tensor files of the call
   std::uint64_t refused_ = refused_tensors();  // before the step that runs now
 };

@@ -30,24 +30,28 @@ std::optional<MaterialisedCall> with_half_arguments(const MaterialisedCall& call
 std::optional<LoweredCall> LoweredCall::of(const Operator& op, const MaterialisedCall& call,
                                            const EvaluationOptions& benchmark) {
   const std::optional<DType> half = autocast_casts_to(call, op.traits());
-  if (!half || !is_half(*half) || call.output_dtype == torch_name(DType::float32)) return std::nullopt;
+  if (!half || !is_half(*half)) return std::nullopt;
   std::optional<MaterialisedCall> lowered = with_half_arguments(call, *half);
   if (!lowered) return std::nullopt;
   try {
     Evaluation bench = evaluate(op, *lowered, benchmark);
-    return LoweredCall{std::move(*lowered), std::move(bench)};
+    const bool in_part = call.output_dtype == torch_name(DType::float32);
+    return LoweredCall{std::move(*lowered), std::move(bench), in_part ? half : std::nullopt};
   } catch (const SkipError&) {
     return std::nullopt;
   }
 }
 
-void LoweredCall::judge_by(const std::vector<Value>& values, Comparison& comparison) {
+void LoweredCall::judge(const std::vector<Value>& values, Comparison& comparison) const {
   if (values.size() != comparison.pairs.size()) return;
   for (std::size_t row = 0; row < values.size(); ++row) {
     Comparison::Pair& pair = comparison.pairs[row];
     const auto* tensor = values[row].get<Tensor>();
     const bool fits = tensor != nullptr && pair.bench.defined() && tensor->shape() == pair.bench.shape();
-    if (fits && is_floating(tensor->dtype())) pair.bench = *tensor;
+    if (!fits || !is_floating(tensor->dtype())) continue;
+    pair.bench = *tensor;
+    if (in_part && pair.device.defined() && pair.device.dtype() == DType::float32)
+      pair.device = pair.device.to(*in_part);
   }
 }
 

@@ -16,14 +16,16 @@ namespace msrun {
 struct LoweredCall {
   MaterialisedCall call;  // its arguments in the half type
   Evaluation bench;
+  // The half type, of a call that was lowered in part, as a float32 result shows: processors compute the products of a
+  // recurrent cell in the half type, and go on in float32. Such results have no more digits than the half type.
+  std::optional<DType> in_part;
 
-  // Nothing for calls that autocast does not lower, or has lowered only in part: processors compute some steps of cells
-  // in the half type, and others in float32, as a recorded float32 result shows. Nothing also where there is no memory.
+  // Nothing for calls that autocast does not lower, and where there is no memory for it.
   static std::optional<LoweredCall> of(const Operator& op, const MaterialisedCall& call,
                                        const EvaluationOptions& benchmark);
 
   // Puts the values of this benchmark, one leaf per row, into the pairs of a comparison. Rows stay as they are.
-  static void judge_by(const std::vector<Value>& values, Comparison& comparison);
+  void judge(const std::vector<Value>& values, Comparison& comparison) const;
 };
 
 }  // namespace msrun
