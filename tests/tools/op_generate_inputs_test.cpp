@@ -10,6 +10,8 @@ namespace {
 
 using testing::Finished;
 using ::testing::HasSubstr;
+using testing::read_file;
+using testing::test_data;
 
 class OpGenerateInputs : public OpGenerateTest {
  protected:
@@ -115,6 +117,22 @@ TEST_F(OpGenerateInputs, ARankMayBeNamedByItsFolderAloneWhereThatIsNotAmbiguous)
   EXPECT_EQ(ambiguous.exit_code, 2);
   EXPECT_THAT(ambiguous.err, HasSubstr("say which is meant, step0/rank1, step1/rank1.\n"));
   EXPECT_THAT(attempt("rank:Torch.exp.0").err, HasSubstr("; the ranks are step0/rank0, step0/rank1, step1/rank1.\n"));
+}
+
+// The dumper writes the folder of the host that recorded, where the files no longer are.
+TEST_F(OpGenerateInputs, FindsTheFilesOfARecordingThatWasMoved) {
+  const fs::path folder = scratch_ / "moved";
+  fs::copy(test_data("/op_generate/06_mul_real_data"), folder, fs::copy_options::recursive);
+  const std::string recorded = "\"./dump_tensor_data\"";
+  std::string dump = read_file(folder / "dump.json");
+  ASSERT_THAT(dump, HasSubstr(recorded));
+  dump.replace(dump.find(recorded), recorded.size(), "\"/train/of/another/host/step0/rank0/dump_tensor_data\"");
+  testing::write_file(folder / "dump.json", dump);
+  const Finished finished = run({"--api", "Torch.mul.1", "-i", (folder / "dump.json").string(), "-o",
+                                 scratch_.file("o"), "--data_mode", "real_data", "--run"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(read_file(scratch_ / "o/Torch.mul.1.forward.py"),
+              HasSubstr("\"data_name\": \"" + folder.string() + "/dump_tensor_data/Torch.mul.1.forward.input.0.pt\""));
 }
 
 }  // namespace

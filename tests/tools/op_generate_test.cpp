@@ -267,7 +267,9 @@ TEST_F(OpGenerate, RefusesTensorsThatCannotBe) {
   EXPECT_EQ(shaped("[null]"), place + "input_args[1].shape must be a list of integers.\n");
   EXPECT_EQ(refused(tensor("float31", "[2]", "1", "0")), place + "input_args[1]: torch.float31 is not supported!\n");
   EXPECT_EQ(refused(tensor("complex64", "[2]", "1", "0")),
-            place + "input_args[1]: torch.complex64 is not supported!\n");
+            place +
+                "input_args[1]: torch.complex64 is not supported! Complex data are not drawn at random: record with "
+                "the task tensor, and take --data_mode real_data.\n");
   EXPECT_EQ(refused(R"({"type": "torch.Tensor", "data_name": "a.pt"})"),
             place + "input_args[1]: No dtype was recorded.\n");
   EXPECT_FALSE(fs::exists(scratch_ / "out"));

@@ -9,6 +9,7 @@
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/json/json_tree.h"
 #include "tools/op_generate/python_text.h"
@@ -33,6 +34,8 @@ struct Selection {
   std::string data_folder;
   std::string framework;
   std::vector<std::string> others;  // names of calls, the first of them, among which a mistyped one may be looked for
+
+  bool is_of_mindspore() const { return framework == "mindspore" || framework == "mindtorch"; }
 };
 
 constexpr std::size_t most_others = 20'000;
@@ -104,6 +107,17 @@ Selection select(const std::string& path, const std::string& api) try {
   throw UserError(error.what());
 }
 
+// Where the tensor files of a dump lie. PyTorch's recorder keeps them beside dump.json, which may have been moved
+// since; MindSpore's names their folder.
+std::string data_folder(const std::string& dump, const Selection& selection) {
+  if (selection.data_folder.empty()) return {};
+  const fs::path beside = fs::absolute(tensor_folder_of(dump)).lexically_normal();
+  std::error_code ignored;
+  if (!fs::is_directory(beside, ignored)) return selection.data_folder;
+  const bool is_named = fs::is_directory(fs::absolute(dump).parent_path() / selection.data_folder, ignored);
+  return selection.is_of_mindspore() && is_named ? selection.data_folder : beside.string();
+}
+
 // Puts the folder of the data in front of the names of tensor files.
 class DataNames {
  public:
@@ -125,9 +139,9 @@ class DataNames {
   bool allow_outside_;
 };
 
-std::string extraction_text(const Selection& selection, bool allow_outside) {
+std::string extraction_text(const Selection& selection, const std::string& folder, bool allow_outside) {
   constexpr std::size_t indentation = 4;
-  const DataNames names(selection.data_folder, allow_outside);
+  const DataNames names(folder, allow_outside);
   std::string text = "{";
   const auto member = [&](const std::string& name, const std::string& value) {
     text += (text.size() > 1 ? ",\n    " : "\n    ") + string_literal(name) + ": " + value;
@@ -135,8 +149,8 @@ std::string extraction_text(const Selection& selection, bool allow_outside) {
   for (const Record& record : selection.records) {
     member(record.name, json_text(record.tree->root(), indentation, names));
   }
-  const bool mindspore = selection.framework == "mindspore" || selection.framework == "mindtorch";
-  if (mindspore && selection.has_data_folder) member("real_data_path", string_literal(selection.data_folder));
+  const bool mindspore = selection.is_of_mindspore();
+  if (mindspore && selection.has_data_folder) member("real_data_path", string_literal(folder));
   if (mindspore) member("framework", string_literal(selection.framework));
   return text + "\n}";
 }
@@ -160,7 +174,7 @@ std::string extraction_of(const Configuration& configuration, bool allow_outside
     warn("Entries of " + configuration.dump_path + " that occur again, the later in place of the earlier: " +
          std::to_string(selection.repeated) + "; the first is '" + bounded(selection.first_repeated) + "'.");
   }
-  return extraction_text(selection, allow_outside);
+  return extraction_text(selection, data_folder(configuration.dump_path, selection), allow_outside);
 }
 
 }  // namespace msrun::op_generate

@@ -177,7 +177,11 @@ void check_generated(const TensorSpec& spec, Framework framework) {
   // MindSpore has dtypes that msrun lacks.
   const bool is_foreign = framework != Framework::pytorch && is_checked_mindspore_dtype(spec.dtype);
   if (!is_foreign && (!dtype || is_complex(*dtype) || is_float8(*dtype))) {
-    throw UserError(spec.dtype.empty() ? "No dtype was recorded." : spec.dtype + " is not supported!");
+    const std::string way_out = !dtype || !is_complex(*dtype) || framework != Framework::pytorch
+                                    ? ""
+                                    : " Complex data are not drawn at random: record with the task tensor, and take "
+                                      "--data_mode real_data.";
+    throw UserError(spec.dtype.empty() ? "No dtype was recorded." : spec.dtype + " is not supported!" + way_out);
   }
 }
 
