@@ -54,6 +54,16 @@ bool are_widths_of_indices(DType a, DType b) {
   return is_index(a) && is_index(b);
 }
 
+// Whether autocast may have made results of the dtype. What it makes of the steps inside an operator depends on the
+// device, but where it casts to float32 no half type comes of arguments in float32.
+bool may_be_of_autocast(const MaterialisedCall& call, const OperatorTraits& traits, DType dtype) {
+  const std::optional<DType> cast = autocast_casts_to(call, traits);
+  if (!cast || !is_floating(dtype)) return false;
+  bool any_half = cast != DType::float32 || !is_half(dtype);
+  for_each_argument(call, [&](const Tensor& tensor) { any_half = any_half || is_half(tensor.dtype()); });
+  return any_half;
+}
+
 std::string text_of(std::size_t place, const char* what, const std::string& recorded, const std::string& computed) {
   return "Not the call that was recorded: output " + std::to_string(place) + " has the " + what + " " + recorded +
          " in the recording, and " + computed +
@@ -78,7 +88,6 @@ std::string contradiction(const ComputedForms& forms) {
   const List all_recorded = leaves({compared_output(forms.recorded, traits)});
   const List computed = leaves({compared_output(forms.bench, traits)});
   const List of_device = forms.device == nullptr ? List{} : leaves({compared_output(*forms.device, traits)});
-  const bool is_cast = autocast_casts_to(forms.call, traits).has_value();
   std::optional<List> own;
   for (std::size_t i = 0; i < std::min(all_recorded.size(), computed.size()); ++i) {
     const TensorSpec* recorded = recorded_tensor(all_recorded[i]);
@@ -88,9 +97,9 @@ std::string contradiction(const ComputedForms& forms) {
       return text_of(i, "shape", tuple_text(recorded->shape), tuple_text(bench->shape()));
     const std::optional<DType> dtype = parse_dtype(recorded->dtype);
     const Tensor* device = tensor_at(of_device, i);
-    // A device that gives the recorded dtype has been given the recorded call. What autocast makes of the steps inside
-    // an operator depends on the device.
-    if (!dtype || device == nullptr || device->dtype() == *dtype || (is_cast && is_floating(*dtype))) continue;
+    // A device that gives the recorded dtype has been given the recorded call.
+    if (!dtype || device == nullptr || device->dtype() == *dtype) continue;
+    if (may_be_of_autocast(forms.call, traits, *dtype)) continue;
     if (!own) own = outputs_of(forms.op, forms.call, std::nullopt).value_or(List{});
     const Tensor* expected = tensor_at(*own, i);
     if (expected != nullptr && expected->dtype() != *dtype && !are_widths_of_indices(expected->dtype(), *dtype))

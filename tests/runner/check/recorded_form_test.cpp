@@ -96,6 +96,21 @@ TEST(RecordedForm, AutocastChangesDtypes) {
   expect_checked(recorded_as("Torch.matmul.0", {x, x}, {form(bf16, {4, 4})}));
   expect_checked(recorded_as("Torch.matmul.0", {half, x}, {form(bf16, {4, 4})}));
   expect_checked(recorded_as("Functional.softmax.0", {half, std::int64_t{1}}, {form(f32, {4, 4})}));
+  expect_checked(recorded_as("Functional.mse_loss.0", {half, x}, {form(bf16, {})}));
+}
+
+// What autocast computes in float32 it casts from half types; it makes none of them.
+TEST(RecordedForm, AutocastToFloat32MakesNoHalfTypes) {
+  const Value x = tensor(f32, {4, 4}, 0.5, 2);
+  expect_contradiction(recorded_as("Torch.exp.0", {x}, {form(bf16, {4, 4})}), "bfloat16", "float32");
+  for (const char* name : {"Torch.cumsum.0", "Functional.softmax.0"}) {
+    expect_contradiction(recorded_as(name, {x, std::int64_t{1}}, {form(bf16, {4, 4})}), "bfloat16", "float32");
+  }
+  expect_contradiction(recorded_as("Functional.mse_loss.0", {x, x}, {form(DType::float16, {})}), "float16", "float32");
+  const Value weights = tensor(f32, {4}, 0.5, 2);
+  expect_contradiction(
+      recorded_as("Functional.layer_norm.0", {x, List{std::int64_t{4}}, weights, weights}, {form(bf16, {4, 4})}),
+      "bfloat16", "float32");
 }
 
 // What is not recorded of a result contradicts nothing, and neither does a result that is written into a tensor.
