@@ -43,6 +43,23 @@ TEST(DumpCompareGaps, AnOutputOfTheOtherSignIsAnError) {
   EXPECT_THAT(row.at("Err_message"), HasSubstr("although the inputs agree"));
 }
 
+// What item() or size() gives is no tensor and has no statistics but itself.
+TEST(DumpCompareGaps, NumbersThatACallGivesAreJudged) {
+  const auto result = [](const Json& mine, const Json& theirs, double factor = 1) {
+    const auto dump = [](const Json& value, double of_input) {
+      const Json number{{"type", value.is_number_float() ? "float" : "int"}, {"value", value}};
+      return Json{{"Tensor.foo.0.forward", recorded_call({times(plain, of_input)}, {number})}};
+    };
+    return judged(dump(mine, factor), dump(theirs, 1), "Tensor.foo.0.forward.output.0").at("Result");
+  };
+  EXPECT_EQ(result(3, 4), "error");
+  EXPECT_EQ(result(std::int64_t{1} << 62, (std::int64_t{1} << 62) + 1), "error");
+  EXPECT_EQ(result(1.5, 1.6), "error");
+  EXPECT_EQ(result(3, 3), "pass");
+  EXPECT_EQ(result(1.5, 1.5000001), "pass");
+  EXPECT_EQ(result(1.5, 1.515, 1.01), "pass") << "the inputs bring it";
+}
+
 TEST(DumpCompareGaps, AnOutputIsNotAccusedOfWhatItsInputsBring) {
   const auto dump = [](double factor) {
     return Json{{"Torch.foo.0.forward", recorded_call({times(plain, factor)}, {times(plain, factor)})}};

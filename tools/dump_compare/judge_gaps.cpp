@@ -23,6 +23,14 @@ using recordings::State;
 
 constexpr const char* without_values = "warning: Neither NPU nor bench has values of the tensor.";
 
+// limit: 0 for whole numbers.
+std::string output_differs(double limit) {
+  const std::string by =
+      limit == 0 ? "has other whole numbers, although the inputs are equal."
+                 : "is off by more than " + short_number(limit) + " of its largest value, although the inputs agree.";
+  return "error: The output " + by;
+}
+
 class GapJudge {
  public:
   GapJudge(const Sides& sides, Mode mode, bool few, std::span<ComparedRow> rows)
@@ -83,7 +91,29 @@ class GapJudge {
     const Call* forward = &call;
     if (backward) forward = close_forward(first_pair(), half ? half_input_limit : input_limit);
     if (forward == nullptr || is_random(sides_.target, *forward)) return;
-    for (ComparedRow& row : rows_) judge_output(row, call, limit, input_gap, equal);
+    for (ComparedRow& row : rows_) {
+      judge_output(row, call, limit, input_gap, equal);
+      judge_number(row, limit, input_gap, equal);
+    }
+  }
+
+  // A number that the call gave, as item() or size() does.
+  void judge_number(ComparedRow& row, double limit, double input_gap, bool equal_inputs) const {
+    if (row.row.target == no_place || row.row.golden == no_place || row.level == Level::error) return;
+    if (target(row).state != State::output || target(row).tensor || golden(row).tensor) return;
+    const Value& mine = target(row).statistics[recordings::max_value];
+    const Value& theirs = golden(row).statistics[recordings::max_value];
+    if (!mine.is_number() || !theirs.is_number()) return;
+    if (mine.is_whole() && theirs.is_whole()) {
+      const auto text = [](const Recording& side, const Value& value) {
+        return recordings::value_text(side.texts, value);
+      };
+      if (!equal_inputs || text(sides_.target, mine) == text(sides_.golden, theirs)) return;
+      limit = 0;
+    } else if (const Gap found = gap(row); found.gap <= limit || found.gap <= times_input * input_gap) {
+      return;
+    }
+    row.add(Level::error, output_differs(limit));
   }
 
   void judge_output(ComparedRow& row, const Call& call, double usual, double input_gap, bool equal_inputs) const {
@@ -98,10 +128,7 @@ class GapJudge {
     }
     const double limit = std::min(usual, tight.value_or(usual));
     if (found.gap <= limit || found.gap <= times_input * input_gap) return;
-    const std::string by =
-        limit == 0 ? "has other whole numbers, although the inputs are equal."
-                   : "is off by more than " + short_number(limit) + " of its largest value, although the inputs agree.";
-    row.add(Level::error, "error: The output " + by);
+    row.add(Level::error, output_differs(limit));
   }
 
   const ComparedRow* first_pair() const {
