@@ -62,6 +62,22 @@ Said said_of(const Json& data, const Json& construct = nullptr) {
   return {run.out.substr(0, end), found ? Json::parse(read_file(only_file(out, "anomaly_analyze_"))) : Json()};
 }
 
+// The path that other commands take, of one dump.json, is taken as well.
+TEST(OverflowInputs, ADumpStandsForItsFolder) {
+  const TemporaryDirectory scratch;
+  const Json data{{"Torch.exp.0.forward", recorded_call({sound}, {infinite})}};
+  std::ofstream(scratch / "dump.json") << Json{{"task", "statistics"}, {"framework", "pytorch"}, {"data", data}}.dump();
+  std::ofstream(scratch / "stack.json") << "{}";
+  const auto said = [&](const std::string& input) {
+    return run_tool("overflow_check", {"-i", input, "-o", scratch / "out"}, scratch.path());
+  };
+  for (const std::string& input : {std::string(scratch / "dump.json"), std::string("dump.json")}) {
+    EXPECT_THAT(said(input).out, HasSubstr("First NaN or infinity: rank 0, Torch.exp.0.forward")) << input;
+  }
+  EXPECT_THAT(said(scratch / "stack.json").err, HasSubstr("is a file: -i takes the folder"));
+  EXPECT_THAT(said(scratch / "none").err, HasSubstr("does not exist"));
+}
+
 // A layer of two linear modules, of which the second has a value in its weight, and a loss.
 struct Layer {
   explicit Layer(const Json& weight, const Json& result) {

@@ -211,6 +211,13 @@ TEST_F(Parse, SaysInOneLineWhatCannotBeUsed) {
   }
 }
 
+TEST_F(Parse, WhatIsRefusedLeavesNoFolder) {
+  for (const std::string& input : {std::string(scratch_ / "missing.pt"), file("odd.npz", "x")}) {
+    EXPECT_EQ(run({"-d", input, "-t", "npy", "-o", scratch_ / "new/out"}).exit_code, 2) << input;
+    EXPECT_FALSE(fs::exists(scratch_ / "new")) << input;
+  }
+}
+
 TEST_F(Parse, StatisticsCountWhatIsNotFinite) {
   const float nan = std::nanf("");
   const DumpTensor tensor{.data_type = 1, .shape = {3}, .data = bytes_of<float>({1, nan, INFINITY})};

@@ -171,6 +171,20 @@ Step search_step(const std::string& folder, const std::function<void(const std::
   return step;
 }
 
+// The folder that is to be searched: of a dump.json its own. Throws UserError for other files and what is not there.
+std::string folder_of(const std::string& input) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_directory(input, error)) return input;
+  if (!fs::exists(input, error)) throw UserError("The folder " + input + " does not exist.");
+  const fs::path path(input);
+  if (path.filename() != "dump.json") {
+    throw UserError("The path " + input +
+                    " is a file: -i takes the folder of a recording or of a step, or a dump.json.");
+  }
+  return path.has_parent_path() ? path.parent_path().string() : ".";
+}
+
 // The steps below a folder in their order; the folder itself if it holds none.
 std::vector<std::string> steps_of(const std::string& folder) {
   std::vector<std::string> steps;
@@ -218,11 +232,7 @@ int tell_of_nothing(const Step& step, std::ostream& out) {
 }  // namespace
 
 int check(const Options& options, std::ostream& out, const std::function<void(const std::string&)>& warn) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(options.input_path, error)) {
-    throw UserError("The folder " + options.input_path + " does not exist.");
-  }
-  const std::vector<std::string> steps = steps_of(options.input_path);
+  const std::vector<std::string> steps = steps_of(folder_of(options.input_path));
   int nothing = exit_completed;
   for (const std::string& folder : steps) {
     if (steps.size() > 1) out << sanitised(folder) << ":\n";

@@ -141,7 +141,7 @@ std::string file_name(const Input& input, const TensorSource& tensor, FileType t
 class Parser {
  public:
   explicit Parser(const Options& options) : options_(options) {
-    if (!options_.out_path.empty()) prepare_output_directory(options_.out_path);
+    if (!options_.out_path.empty()) directory_.emplace(options_.out_path);
   }
 
   // Adds the rows of a file; one with the reason where it cannot be read.
@@ -239,6 +239,7 @@ class Parser {
   }
 
   const Options& options_;
+  std::optional<PreparedDirectory> directory_;
   std::vector<Row> rows_;
   std::optional<std::string> first_problem_;
 };

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -39,10 +40,9 @@ class OutputFolder {
  public:
   explicit OutputFolder(const std::string& path) : path_(path) {
     std::error_code error;
-    existed_ = fs::exists(path, error);
-    if (existed_ && (!fs::is_directory(path, error) || !fs::is_empty(path, error)))
+    if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error)))
       throw UserError("-o: " + sanitised(path) + (fs::is_directory(path, error) ? " is not empty" : " is no folder"));
-    prepare_output_directory(path);
+    directory_.emplace(path);
   }
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
@@ -51,7 +51,6 @@ class OutputFolder {
     fs::remove_all(work(), error);
     if (is_kept_) return;
     for (const char* name : {smallest_name, same_shape_name}) fs::remove_all(join_path(path_, name), error);
-    if (!existed_) fs::remove(path_, error);
   }
 
   const std::string& path() const { return path_; }
@@ -60,7 +59,7 @@ class OutputFolder {
 
  private:
   std::string path_;
-  bool existed_ = false;
+  std::optional<PreparedDirectory> directory_;
   bool is_kept_ = false;
 };
 
