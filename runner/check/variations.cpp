@@ -77,10 +77,12 @@ Tensor change_signs(const Tensor& tensor, double change, const Kinks& kinks, Ran
   });
 }
 
-// Every element further up, or further down, by that share of its magnitude: their order stays, and so do ties.
+// Every element further up, or further down, by that share of its magnitude: their order stays, and so do ties. An
+// infinity stays where it is: one that moves towards the others would be NaN.
 Tensor change_in_order(const Tensor& tensor, double change, bool up) {
-  return changed_elements(
-      tensor, [&](double value, std::int64_t) { return value + (up ? change : -change) * std::abs(value); });
+  return changed_elements(tensor, [&](double value, std::int64_t) {
+    return std::isfinite(value) ? value + (up ? change : -change) * std::abs(value) : value;
+  });
 }
 
 // Every element times one factor: the order of magnitudes and of differences stays, too.

@@ -175,6 +175,14 @@ TEST(Unrounded, GradientsBesideInfinitiesAreMoved) {
           call_at("Torch.sort.0", dtype, {6}, {no_number, 1, -infinite, infinite, no_number, 0}, {6},
                   {-1.3, -1.4, -0.1, -0.3, -0.4, -0.9}, {}),
           call_at("Functional.max_pool2d.0", dtype, {1, 2, 2}, no_windows, {1, 1, 1}, {0.375}, {std::int64_t{2}}),
+          call_at("Functional.max_pool1d.0", dtype, {1, 6}, {1, -infinite, -infinite, 4, 2, -infinite}, {1, 3},
+                  {0.375, -0.6875, 1.5}, {std::int64_t{2}}),
+          call_at("Torch.max.0", dtype, {2, 3}, {1, 5, -infinite, 3, -infinite, -infinite}, {2}, {0.375, -0.6875},
+                  {std::int64_t{1}}),
+          call_at("Torch.kthvalue.0", dtype, {2, 3}, {1, 5, -infinite, 3, -infinite, infinite}, {2}, {0.375, -0.6875},
+                  {std::int64_t{2}}),
+          call_at("Torch.cummax.0", dtype, {4}, {-infinite, 1, -infinite, 5}, {4}, {0.375, -0.6875, 0.25, 1.5},
+                  {std::int64_t{0}}),
           call_at("Functional.max_pool2d.0", dtype, {1, 2, 2}, {1, 2, 3, 4}, {1, 1, 1}, {-0.6875},
                   {std::int64_t{2}})}) {
       SCOPED_TRACE(call.name + " " + std::string(name(dtype)));
