@@ -58,9 +58,14 @@ OperandSettings operands_by_settings(std::string_view kind,
 
 StoredParts stored_parts_by_settings(std::string_view kind,
                                      const std::vector<std::pair<std::string, std::string>>& settings) {
-  if (kind != "cuda") return {};
-  return {.float16 = value_of(settings, "cuda.matmul.allow_fp16_reduced_precision_reduction") == "true",
-          .bfloat16 = value_of(settings, "cuda.matmul.allow_bf16_reduced_precision_reduction") == "true"};
+  if (kind == "cpu") return {};
+  // Frameworks for other accelerators have taken the setting over, under names of their own before it.
+  const auto lets = [&](std::string_view name) {
+    return std::ranges::any_of(
+        settings, [name](const auto& setting) { return setting.first.ends_with(name) && setting.second == "true"; });
+  };
+  return {.float16 = lets("matmul.allow_fp16_reduced_precision_reduction"),
+          .bfloat16 = lets("matmul.allow_bf16_reduced_precision_reduction")};
 }
 
 }  // namespace msrun

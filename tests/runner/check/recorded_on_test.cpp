@@ -67,6 +67,9 @@ TEST(RecordedOn, SettingsOfTheRecordingAreHeeded) {
   const char* parts = "cuda.matmul.allow_bf16_reduced_precision_reduction";
   EXPECT_TRUE(arithmetic_of({"cuda", {{parts, "true"}}}).stored_parts.bfloat16);
   EXPECT_FALSE(arithmetic_of({"cuda", {{parts, "false"}}}).stored_parts.bfloat16);
+  EXPECT_TRUE(arithmetic_of({"npu", {{parts, "true"}}}).stored_parts.bfloat16);
+  EXPECT_TRUE(arithmetic_of({"npu", {{"matmul.allow_fp16_reduced_precision_reduction", "true"}}}).stored_parts.float16);
+  EXPECT_FALSE(arithmetic_of({"npu", {{parts, "false"}}}).stored_parts.bfloat16);
 }
 
 // A product whose terms are summed in four parts, each of them rounded to bfloat16; `share` of the first is lost.
