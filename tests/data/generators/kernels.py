@@ -375,7 +375,7 @@ def three_passes(q, k, v, g, dtype, scale, mask=None, keeps=True, scores_stored=
 
 def attentions(record, dtype):
     half = dtype is not torch.float32
-    whole = ((2, 1, 48, 64, 32, False, 1.0), (4, 2, 40, 40, 16, True, 1.0), (2, 1, 33, 72, 64, False, 3.0), (4, 4, 64, 96, 32, False, 2.0))
+    whole = ((2, 1, 48, 64, 32, False, 1.0), (4, 4, 24, 160, 32, False, 3.0), (4, 2, 40, 40, 16, True, 1.0), (2, 1, 33, 72, 64, False, 3.0), (4, 4, 64, 96, 32, False, 2.0))
     for heads, groups, length, keys, size, causal, large in ((2, 2, 10, 40, 16, False, 3.0), (1, 1, 40, 40, 8, True, 1.0)) if FEW else whole:
         batch = 1 if FEW else 2
         scale = size**-0.5
@@ -663,7 +663,83 @@ def scattered(record, dtype):
         record.sound.entry("Torch.index_add", f"float32, {hits} hits", [zero.to(dtype), 0, index, s.to(dtype)], {}, [exact.to(dtype)])
 
 
-GROUPS = (products, convolutions, softmaxes, attentions, norms, sums, elementwise, losses, scattered)
+def others(record, dtype):
+    """More operators and larger sizes, which are not among the packed ones."""
+    if FEW:
+        return
+    x, g = normal(dtype, 40, 72), normal(dtype, 40, 72)
+    positive = x.abs() + stored(torch.tensor(0.05), dtype)
+    functions = {"Torch.sigmoid": (torch.sigmoid, x), "Torch.log": (torch.log, positive), "Torch.sqrt": (torch.sqrt, positive), "Torch.rsqrt": (torch.rsqrt, positive),
+                 "Torch.sin": (torch.sin, x), "Torch.cos": (torch.cos, x), "Torch.erf": (torch.erf, x), "Torch.expm1": (torch.expm1, x), "Torch.log1p": (torch.log1p, positive),
+                 "Torch.reciprocal": (torch.reciprocal, positive), "Functional.softplus": (torch.nn.functional.softplus, x), "Functional.mish": (torch.nn.functional.mish, x),
+                 "Functional.elu": (torch.nn.functional.elu, x), "Functional.logsigmoid": (torch.nn.functional.logsigmoid, x), "Torch.atan": (torch.atan, x)}
+    for api, (function, argument) in functions.items():
+        argument = stored(argument, dtype)
+        for most in (1, 2, 4):
+            record.sound.entry(api, f"{most} ULP", [argument.to(dtype)], {}, [off_by_places(function(argument.double()).float(), most).to(dtype)])
+        record.faulty.entry(api, "in e4m3", [argument.to(dtype)], {}, [function(e4m3(argument).double()).float().to(dtype)])
+    for size in (130, 1000):
+        x = normal(dtype, 24, size, scale=3.0)
+        most = x.amax(-1, keepdim=True)
+        powers = off_by_places(torch.exp(x - most), 2)
+        for name, add, to in (("lanes", sum_lanes, record.sound), ("tree", sum_tree, record.sound), ("a tile skipped", sum_tile_lost, record.faulty)):
+            to.entry("Torch.logsumexp", name, [x.to(dtype), -1], {}, [(most[..., 0] + torch.log(add(powers))).to(dtype)])
+    for groups in (3, 12):
+        x, w, b = normal(dtype, 4, 12, 10, 10, scale=0.4), stored(normal(dtype, 12) * 0.1 + 1, dtype), normal(dtype, 12)
+        grouped = x.reshape(4, groups, -1)
+        size = grouped.shape[-1]
+
+        def group(eps, add):
+            mean = add(grouped)[..., None] / size
+            var = add((grouped - mean)**2)[..., None] / size
+            return (((grouped - mean) * torch.rsqrt(var + eps)).reshape(x.shape) * w[:, None, None] + b[:, None, None]).to(dtype)
+
+        own = [x.to(dtype), groups, w.to(dtype), b.to(dtype), 1e-5]
+        record.sound.entry("Functional.group_norm", "tree", own, {}, [group(1e-5, sum_tree)])
+        record.sound.entry("Functional.group_norm", "lanes", own, {}, [group(1e-5, sum_lanes)])
+        record.faulty.entry("Functional.group_norm", "epsilon of 1e-3", own, {}, [group(1e-3, sum_tree)])
+        record.faulty.entry("Functional.group_norm", "a tile skipped", own, {}, [group(1e-5, sum_tile_lost)])
+    a, b, c, g = normal(dtype, 40, 200), normal(dtype, 200, 32, scale=0.1), normal(dtype, 32), normal(dtype, 40, 32)
+    for name, product in (("tiled", product_tiled), ("split-K", product_split)):
+        record.sound.entry("Torch.addmm", name, [c.to(dtype), a.to(dtype), b.to(dtype)], {"beta": 0.5, "alpha": 2}, [(0.5 * c + 2 * product(a, b)).to(dtype)])
+        record.sound.entry("Torch.einsum", name, ["ij,jk->ik", a.to(dtype), b.to(dtype)], {}, [product(a, b).to(dtype)])
+    record.faulty.entry("Torch.addmm", "a tile skipped", [c.to(dtype), a.to(dtype), b.to(dtype)], {"beta": 0.5, "alpha": 2}, [(0.5 * c + 2 * product_tiled(a, b, skipped=1)).to(dtype)])
+    x, w, g = normal(dtype, 3, 8, 10, 10), normal(dtype, 12, 8, 3, 3, scale=0.1), normal(dtype, 3, 12, 10, 10)
+    columns = torch.nn.functional.unfold(x, 3, padding=1)
+    flat = g.reshape(3, 12, -1)
+    y = product_tiled(w.reshape(12, -1), columns).reshape(g.shape)
+    dx = torch.nn.functional.fold(product_tiled(w.reshape(12, -1).T.contiguous(), flat), (10, 10), 3, padding=1)
+    dw = add_up([product_split(f, u.T.contiguous()) for f, u in zip(flat, columns)]).reshape(w.shape)
+    own = [x.to(dtype), w.to(dtype), None, [1, 1], [1, 1], [1, 1], 1]
+    record.sound.entry("Functional.conv2d", "tiled", own, {}, [y.to(dtype)], [g.to(dtype)], [dx.to(dtype), dw.to(dtype)])
+    record.faulty.entry("Functional.conv2d", "gradient of two of three samples", own, {}, [y.to(dtype)], [g.to(dtype)],
+                        [dx.to(dtype), add_up([product_split(f, u.T.contiguous()) for f, u in zip(flat[:2], columns[:2])]).reshape(w.shape).to(dtype)])
+    rows, width, hits = 5, 16, 400
+    index = torch.randint(rows, (rows * hits,))
+    for positive in (False, True):
+        s = normal(dtype, rows * hits, width)
+        s = s.abs() if positive else s
+        total, lost = torch.zeros(rows, width), torch.zeros(rows, width)
+        for n, i in enumerate(torch.randperm(index.numel()).tolist()):
+            total[index[i]] = stored(total[index[i]] + s[i], dtype)
+            if n % 4:
+                lost[index[i]] = stored(lost[index[i]] + s[i], dtype)
+        wide = index[:, None].expand(-1, width).contiguous()
+        zero = torch.zeros(rows, width)
+        for result, to, name in ((total, record.sound, "atomics, 400 hits"), (lost, record.faulty, "a quarter is lost, 400 hits")):
+            to.entry("Torch.index_add", name, [zero.to(dtype), 0, index, s.to(dtype)], {}, [result.to(dtype)])
+            to.entry("Torch.scatter_add", name, [zero.to(dtype), 0, wide, s.to(dtype)], {}, [result.to(dtype)])
+    a, b = normal(dtype, 30, 50), normal(dtype, 30, 50)
+    target = torch.sigmoid(b)
+    target = stored(target, dtype)
+    each = torch.nn.functional.binary_cross_entropy_with_logits(a, target, reduction="none")
+    record.sound.entry("Functional.binary_cross_entropy_with_logits", "tree", [a.to(dtype), target.to(dtype)], {}, [(sum_tree(each.reshape(-1)) / 1500).to(dtype)])
+    record.faulty.entry("Functional.binary_cross_entropy_with_logits", "a tile skipped", [a.to(dtype), target.to(dtype)], {}, [(sum_tree(each.reshape(-1)[:1300]) / 1500).to(dtype)])
+    each = torch.nn.functional.smooth_l1_loss(a, b, reduction="none")
+    record.sound.entry("Functional.smooth_l1_loss", "tree", [a.to(dtype), b.to(dtype)], {}, [(sum_tree(each.reshape(-1)) / 1500).to(dtype)])
+
+
+GROUPS = (products, convolutions, softmaxes, attentions, norms, sums, elementwise, losses, scattered, others)
 
 
 class Recorder:
