@@ -287,6 +287,7 @@ class Differences {
   std::string whole_factor() const {
     const double scale = best_factor(true);
     if (scale == 0 || !is_scaled(scale, true)) return {};
+    if (scale == -1) return "Right magnitudes with the opposite sign: every element.";
     return "Every element is " + factor_text(scale) + " times the benchmark's.";
   }
 

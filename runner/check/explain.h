@@ -226,8 +226,10 @@ class Explainer {
                                     const Select& select) const;
   // Whether a row is that of another call, decidedly, and not of the recorded one.
   bool is_result_of(const Tensor& other, const Comparison& comparison, std::size_t row, const Judged& judged) const;
-  // Whether a result in a half type that steps within the call explain is, bit by bit, that of a call with another flag
-  // or text, and so has no such steps.
+  // The same of what is taken of half of each row: statistics of norms, sums of a softmax.
+  std::string half_of_rows(const Comparison& comparison, std::size_t row, const Select& select) const;
+  // Whether a result in a half type that steps within the call explain is, bit by bit, that of a call with another
+  // flag, text or number, and so has no such steps.
   bool is_otherwise_chosen(const Comparison& comparison, std::size_t row, const Select& select, const Judged& judged);
 
   const Operator& op_;

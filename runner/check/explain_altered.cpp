@@ -24,6 +24,8 @@ namespace {
 // Additions, or elements, that are computed at most to find an altered call.
 constexpr double most_altered_cost = 1e8;
 constexpr std::size_t most_altered_calls = 64;
+// The same where nothing but a step within the call is odd.
+constexpr double most_cost_of_sound_rows = 2e7;
 // An altered call must explain the device's result so many times better than the benchmark does.
 constexpr double decisive_share = 16;
 // Below, that a call gives the device's elements could be chance: of elements, or in bits.
@@ -107,6 +109,19 @@ double step_towards(const Tensor& device, const Tensor& at, const Tensor& beside
     squares += slope * slope;
   }
   return squares > 0 ? products / squares : 0;
+}
+
+// The first half of the last axis.
+Tensor half_of(const Tensor& tensor) { return tensor.slice(-1, 0, tensor.size(-1) / 2).contiguous(); }
+
+// The first half of the last axis, twice.
+Tensor repeated_half(const Tensor& tensor) {
+  Dims shape = tensor.shape();
+  shape.back() = 2;
+  shape.push_back(tensor.size(-1) / 2);
+  Dims strides = row_major_strides(shape);
+  strides[strides.size() - 2] = 0;
+  return tensor.contiguous().with_strides(shape, strides, 0).contiguous().reshape(tensor.shape());
 }
 
 // Looks for a number, with `row` for the result that a number gives. Nothing if no number comes near.
@@ -196,6 +211,33 @@ std::string Explainer::other_number(const Comparison& comparison, std::size_t ro
   return found;
 }
 
+std::string Explainer::half_of_rows(const Comparison& comparison, std::size_t row, const Select& select) const {
+  const auto& [bench, device] = comparison.pairs[row];
+  const Tensor* input = call_.args.empty() ? nullptr : call_.args.front().get<Tensor>();
+  if (comparison.of_gradients || !variations_.is_small() || input == nullptr || input->shape() != device.shape())
+    return {};
+  if (device.rank() == 0 || device.size(-1) < elements_beyond_chance || device.size(-1) % 2 != 0) return {};
+  const Tensor half_of_bench = half_of(bench);
+  const Tensor half_of_device = half_of(device);
+  const double error = root_mean_square_error(half_of_bench, half_of_device);
+  for (const Tensor& half : {half_of(*input), repeated_half(*input)}) {
+    MaterialisedCall call = call_;
+    call.args.front() = half;
+    try {
+      const std::optional<Tensor> result =
+          tensor_of_row(evaluate(op_, call, benchmark_options_), comparison, row, select, true);
+      if (!result || (result->shape() != half_of_device.shape() && result->shape() != device.shape())) continue;
+      const Tensor other = result->shape() == device.shape() ? half_of(*result) : *result;
+      if (root_mean_square_error(other, half_of_device) * decisive_share < error ||
+          has_its_bits(other, half_of_bench, half_of_device))
+        return "Half of each row is what the call gives for the first half of the last axis alone.";
+    } catch (const SkipError&) {
+      continue;  // other arguments are as long as the whole row
+    }
+  }
+  return {};
+}
+
 bool Explainer::is_otherwise_chosen(const Comparison& comparison, std::size_t row, const Select& select,
                                     const Judged& judged) {
   const auto& [bench, device] = comparison.pairs[row];
@@ -205,7 +247,17 @@ bool Explainer::is_otherwise_chosen(const Comparison& comparison, std::size_t ro
     const std::optional<Tensor> other = row_of_call(altered.call, comparison, row, select);
     if (other && has_its_bits(*other, bench, device)) return true;
   }
-  return false;
+  bool is_other_number = false;
+  if (calls_of_number * std::max(variations_.additions(), variations_.elements()) > most_cost_of_sound_rows)
+    return false;
+  for_each_free_number(op_, call_, [&](const FreeNumber& number) {
+    if (is_other_number) return;
+    const auto result = [&](double value) { return row_of_call(number.with(value), comparison, row, select); };
+    const std::optional<double> value = found_number(number, device, result);
+    const std::optional<Tensor> other = value ? result(*value) : std::nullopt;
+    is_other_number = other && has_its_bits(*other, bench, device);
+  });
+  return is_other_number;
 }
 
 }  // namespace msrun

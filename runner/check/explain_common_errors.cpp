@@ -110,6 +110,7 @@ void Explainer::refuse_common_error(const Comparison& comparison, std::size_t ro
   judged.fit = std::move(fit);
   judged.on_steps = 0;
   judged.alternatives = 0;
+  judged.in_half = "";
   if (!judged.part.defined()) return;
   // What is known of the elements of a part is of another shape.
   SumModel of_all;

@@ -152,6 +152,7 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
   return difference_pattern(bench, device, fit, model, map, [&] {
     std::string altered = altered_call(comparison, row, judged, select);
     if (altered.empty()) altered = other_number(comparison, row, judged, select);
+    if (altered.empty() && fit.beyond >= enough_elements) altered = half_of_rows(comparison, row, select);
     return altered.empty() ? like_float16 : altered;
   });
 }

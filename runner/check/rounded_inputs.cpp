@@ -46,7 +46,9 @@ double wrong_share(const std::vector<DetailsRow>& rows) {
 bool names_cause(const std::vector<DetailsRow>& rows) {
   return std::ranges::any_of(rows, [](const DetailsRow& row) {
     const std::size_t verdict = find_verdict(row.message, unexplained_line);
-    return is_suspicious(row) && verdict != std::string::npos && row.message.find('\n', verdict) != std::string::npos;
+    if (!is_suspicious(row) || verdict == std::string::npos) return false;
+    const std::size_t end = row.message.find('\n', verdict);
+    return end != std::string::npos && end + 1 < row.message.size();
   });
 }
 

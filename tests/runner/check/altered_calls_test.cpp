@@ -218,6 +218,33 @@ TEST(AlteredArithmetic, LeavesAPlaceToWhatErrsMoreThanSteps) {
   EXPECT_THAT(message, HasSubstr("Wrong is [:, 1, :, :] of (2, 3, 24, 16)"));
 }
 
+// Statistics of half of each row.
+TEST_P(AlteredCalls, AreKnownByHalfOfEachRow) {
+  ApiCall call = with(call_of("Functional.layer_norm.0", {{48, 96}}, {48, 96}, GetParam(), -2, 3),
+                      {{"normalized_shape", List{std::int64_t{96}}}, {"eps", 1e-5}});
+  call.has_backward = false;
+  class HalfDevice final : public Device {
+   public:
+    DeviceResult run(const DeviceCall& of) override {
+      const Tensor x = of.materialised.args[0].get<Tensor>()->to(DType::float64).contiguous();
+      const std::int64_t width = x.size(1);
+      DeviceResult result;
+      result.output = changed_elements(*of.materialised.args[0].get<Tensor>(), [&](double value, std::int64_t i) {
+        const double* row = x.data<double>() + i / width * width;
+        double mean = 0;
+        double squares = 0;
+        for (std::int64_t k = 0; k < width / 2; ++k) mean += row[k] / static_cast<double>(width / 2);
+        for (std::int64_t k = 0; k < width / 2; ++k) squares += (row[k] - mean) * (row[k] - mean);
+        return (value - mean) / std::sqrt(squares / static_cast<double>(width / 2) + 1e-5);
+      });
+      return result;
+    }
+  };
+  HalfDevice half;
+  EXPECT_THAT(described(check_api(call, 0, half, 0, {})),
+              HasSubstr("Half of each row is what the call gives for the first half of the last axis alone."));
+}
+
 // One number of a half type is what many mistakes give.
 TEST(AlteredArithmetic, IsNotNamedByOneNumber) {
   ApiCall call = call_of("Functional.mse_loss.0", {{64, 80}, {64, 80}}, {}, DType::bfloat16);
