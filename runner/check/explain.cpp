@@ -60,9 +60,12 @@ std::optional<Tensor> Explainer::tensor_of_row(const Evaluation& evaluation, con
 bool Explainer::Judged::is_explained() const { return is_acceptable(fit, count); }
 
 void Explainer::Judged::take_beside_steps() {
-  if (is_explained() || !beside_steps || beside_steps->second.beyond >= fit.beyond) return;
-  std::tie(model, fit) = std::move(*beside_steps);
-  beside_steps.reset();
+  if (is_explained() || !beside_steps || beside_steps->second.beyond >= fit.beyond) {
+    beside_steps.reset();
+    return;
+  }
+  std::swap(model, beside_steps->first);
+  std::swap(fit, beside_steps->second);
 }
 
 Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,

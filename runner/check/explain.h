@@ -62,11 +62,12 @@ class Explainer {
     std::int64_t on_steps = 0;      // elements on the other side of a step than the benchmark (step_sides.h)
     std::int64_t alternatives = 0;  // elements with the other of two right results
     std::int64_t count = 0;
-    // What is left open where the steps of a half type are known, which do not explain it, either: fewer elements.
+    // What is left open where the steps of a half type are known, which do not explain it, either; once that is taken,
+    // what was open without them.
     std::optional<std::pair<SumModel, RoundingFit>> beside_steps;
     Tensor part;  // the benchmark of the part of the result that was judged; undefined: of all of it
     bool is_explained() const;
-    // Says so of the result.
+    // Takes it where fewer elements are open so.
     void take_beside_steps();
   };
 

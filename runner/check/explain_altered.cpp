@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,7 +46,7 @@ constexpr double slack_of_number = 0.05;
 // Computations of the call that this takes.
 constexpr double calls_of_number = 20;
 
-// Of the elements that are finite in both.
+// Of the elements that are finite in both; infinite where a number of the device is none in the other.
 double root_mean_square_error(const Tensor& bench, const Tensor& device) {
   const Tensor a = bench.to(DType::float64).contiguous();
   const Tensor b = device.to(DType::float64).contiguous();
@@ -53,6 +54,7 @@ double root_mean_square_error(const Tensor& bench, const Tensor& device) {
   for (std::int64_t i = 0; i < a.numel(); ++i) {
     const double error = a.data<double>()[i] - b.data<double>()[i];
     if (std::isfinite(error)) sum += error * error;
+    if (!std::isfinite(error) && std::isfinite(b.data<double>()[i])) return std::numeric_limits<double>::infinity();
   }
   return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(a.numel(), 1)));
 }

@@ -65,9 +65,9 @@ std::int64_t equal_elements(const Tensor& first, const Tensor& second) {
   return equal;
 }
 
-// Whether numbers of float32 are as narrow as the sums that they are said to be.
+// Whether numbers of float32 are as narrow as the sums that they are said to be. Of those of half types nothing tells.
 bool may_be_half_sums(const Tensor& device) {
-  if (device.dtype() != DType::float32) return is_half(device.dtype());
+  if (device.dtype() != DType::float32) return false;
   const Tensor narrow = device.to(DType::float16);
   return static_cast<double>(equal_elements(narrow, device)) >=
          share_of_truncated * static_cast<double>(device.numel());
@@ -112,6 +112,8 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
       Candidate{{.summation = {.drops_last = true}},
                 "One of K products is missing: computed without the last, the call gives this result."},
   };
+  // Another arithmetic is not to be excused by the steps of this one.
+  const SumModel& without_steps = judged.beside_steps ? judged.beside_steps->first : model;
   const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   const DifferenceMap& map = comparison.rows[row].difference->map;
   const bool in_numbers = differs_in_numbers(device, fit);
@@ -125,7 +127,7 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     const std::optional<Tensor> tensor = computed_with(candidate.arithmetic, comparison, row, select);
     // A fault that changes nothing is no cause.
     if (!tensor || (sound && bitwise_equal(*sound, *tensor))) continue;
-    if (gives_result(candidate.arithmetic, *tensor, device, fit, model)) return candidate.text;
+    if (gives_result(candidate.arithmetic, *tensor, device, fit, without_steps)) return candidate.text;
     if (candidate.arithmetic.operands != Operands{}) {
       // Which way halves are rounded differs, and of a long sum some term is a half.
       const std::int64_t beyond = fit_rounding(*tensor, device, model).beyond;
@@ -136,9 +138,6 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
       continue;
     }
     if (candidate.arithmetic.summation.accumulator != Accumulator::float16 || model.longest < 16) continue;
-    // What is rounded to bfloat16 between kernels may be off by as much.
-    const bool rounds_steps = arithmetic_.half_rounding != HalfRounding::nothing && !rounds_once_;
-    if (rounds_steps && device.dtype() == DType::bfloat16) continue;
     // Another order of the additions gives other errors of the same size, which of anything but a sum say nothing.
     if (!model.adds_terms || !may_be_half_sums(device)) continue;
     if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))

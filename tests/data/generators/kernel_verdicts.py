@@ -24,6 +24,9 @@ NAMES = {
     "epsilon missing": ["epsilon=0 "],
     "epsilon of 1e-3": ["0.001"],
     "one element": ["One element"],
+    "scale of another size": ["With scale="],
+    "mean of half of the row": ["Half of each row"],
+    "sum of half of the row": ["Half of each row"],
     "half of the row": ["half"],
 }
 CAUSES = ("gives this result", "accumulation", "truncated", "rounded to", "cut to TF32", "One of K products", "flushed", "opposite sign", "transposed",
