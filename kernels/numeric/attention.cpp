@@ -67,6 +67,12 @@ void round_factors(T* values, std::int64_t count, const AttentionHeads& heads) {
   });
 }
 
+// Whether the query, or query and key, were scaled before they were stored.
+bool scales_factors(const AttentionHeads& heads) {
+  return heads.stored &&
+         (heads.stored->steps == ScoreSteps::scaled_query || heads.stored->steps == ScoreSteps::scaled_factors);
+}
+
 // The keys that some row of a block may see: [begin, end).
 struct KeyRange {
   std::int64_t begin;
@@ -117,11 +123,7 @@ class Scores {
 
  private:
   // What scores are to be multiplied with, if their factors are not.
-  T scale() const {
-    const bool is_done = heads_.stored && (heads_.stored->steps == ScoreSteps::scaled_query ||
-                                           heads_.stored->steps == ScoreSteps::scaled_factors);
-    return is_done ? T{1} : static_cast<T>(heads_.options.scale);
-  }
+  T scale() const { return scales_factors(heads_) ? T{1} : static_cast<T>(heads_.options.scale); }
 
   void finish_row(std::int64_t head, std::int64_t i, T* scores) const {
     if (heads_.stored && heads_.stored->steps == ScoreSteps::product_then_scaled)
@@ -319,6 +321,39 @@ class RoughProducts {
   std::vector<T> norms_;
 };
 
+// Of the gradients of some rows' scores, for the keys of a range, those of the query and the key that these are the
+// product of: the former of all these rows, the latter added to others.
+template <class T>
+void multiply_scores(const AttentionHeads& heads, std::int64_t head, std::int64_t first, const KeyRange& range,
+                     std::vector<T>& scores, const Arithmetic& of_rows, AttentionGradients& gradients) {
+  const std::int64_t width = range.end - range.begin;
+  const std::int64_t count = static_cast<std::int64_t>(scores.size()) / std::max<std::int64_t>(width, 1);
+  const std::int64_t key_head = head / (heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1));
+  const bool stored = scales_factors(heads);
+  const Tensor& query = stored ? heads.stored->query : heads.query;
+  const Tensor& key = stored ? heads.stored->key : heads.key;
+  const auto scale = static_cast<T>(heads.options.scale);
+  if (!stored) std::transform(scores.begin(), scores.end(), scores.begin(), [scale](T x) { return x * scale; });
+  round_factors(scores.data(), count * width, heads);
+  const MatrixView<T> ds{scores.data(), count, width, width, 1};
+  T* const of_query = mutable_rows<T>(gradients.query, head, first);
+  const std::int64_t stride = gradients.query.strides()[1];
+  gemm(ds, rows_of<T>(key, key_head, range.begin, width), of_query, stride, false, heads.arithmetic);
+  if (stored) {
+    // What was scaled, and how far, is scaled again, behind a product that was stored.
+    const bool both = heads.stored->steps == ScoreSteps::scaled_factors;
+    const T factor = both ? std::sqrt(scale) : scale;
+    for (std::int64_t r = 0; r < count; ++r) {
+      T* const row = of_query + r * stride;
+      store_between(row, query.size(2), heads);
+      std::transform(row, row + query.size(2), row, [factor](T x) { return x * factor; });
+    }
+    if (both) std::transform(scores.begin(), scores.end(), scores.begin(), [factor](T x) { return x * factor; });
+  }
+  gemm(ds.transposed(), rows_of<T>(query, head, first, count), mutable_rows<T>(gradients.key, key_head, range.begin),
+       gradients.key.strides()[1], true, of_rows);
+}
+
 template <class T>
 void backward(const AttentionHeads& heads, const AttentionResults& result, const Tensor& gradient,
               AttentionGradients& gradients) {
@@ -361,7 +396,10 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
         const T* y =
             result.output.data<T>() + head * result.output.strides()[0] + (first + r) * result.output.strides()[1];
         const T* dy = g.data + r * g.row_stride;
-        T mean = row_sum<T>(value_size, arithmetic.summation, [&](std::int64_t d) { return y[d] * dy[d]; });
+        // Weights that are stored do not add up to 1, and a softmax of them takes their own sum.
+        T mean = heads.stored
+                     ? row_sum<T>(width, arithmetic.summation, [&](std::int64_t j) { return p[j] * ds[j]; })
+                     : row_sum<T>(value_size, arithmetic.summation, [&](std::int64_t d) { return y[d] * dy[d]; });
         // Where one key has all the weight the difference is rounding alone.
         rough.row(dy, y, value_size, ds, mean);
         for (std::int64_t j = 0; j < width; ++j) ds[j] = p[j] * (ds[j] - mean);
@@ -378,14 +416,8 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
           const auto bias_scale = static_cast<T>(heads.options.bias_scale);
           for (std::int64_t j = 0; j < width; ++j) bias[j * strides[2]] += bias_scale * ds[j];
         }
-        for (std::int64_t j = 0; j < width; ++j) ds[j] *= scale;
       }
-      round_factors(storage.data(), count * width, heads);
-      const MatrixView<T> ds{storage.data(), count, width, width, 1};
-      gemm(ds, rows_of<T>(heads.key, key_head, range.begin, width), mutable_rows<T>(gradients.query, head, first),
-           gradients.query.strides()[1], false, arithmetic);
-      gemm(ds.transposed(), rows_of<T>(heads.query, head, first, count),
-           mutable_rows<T>(gradients.key, key_head, range.begin), gradients.key.strides()[1], true, of_rows);
+      multiply_scores(heads, head, first, range, storage, of_rows, gradients);
     }
   };
   // The query heads of one key head add to the same gradients; all heads may add to those of a bias.
