@@ -224,7 +224,7 @@ class Explainer {
   std::string other_number(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
   // The row of a call; nothing if it cannot be computed.
   std::optional<Tensor> row_of_call(const MaterialisedCall& call, const Comparison& comparison, std::size_t row,
-                                    const Select& select) const;
+                                    const Select& select, bool of_any_shape = false) const;
   // Whether a row is that of another call, decidedly, and not of the recorded one.
   bool is_result_of(const Tensor& other, const Comparison& comparison, std::size_t row, const Judged& judged) const;
   // The same of what is taken of half of each row: statistics of norms, sums of a softmax.

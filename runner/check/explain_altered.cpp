@@ -23,7 +23,7 @@ namespace msrun {
 namespace {
 
 // Additions, or elements, that are computed at most to find an altered call.
-constexpr double most_altered_cost = 1e8;
+constexpr double most_altered_cost = 5e7;
 constexpr std::size_t most_altered_calls = 64;
 // The same where nothing but a step within the call is odd.
 constexpr double most_cost_of_sound_rows = 2e7;
@@ -155,9 +155,12 @@ std::optional<double> found_number(const FreeNumber& number, const Tensor& devic
 }  // namespace
 
 std::optional<Tensor> Explainer::row_of_call(const MaterialisedCall& call, const Comparison& comparison,
-                                             std::size_t row, const Select& select) const {
+                                             std::size_t row, const Select& select, bool of_any_shape) const {
+  MaterialisedCall asked = call;
+  // Of an output no gradients are needed, which take longer.
+  if (!comparison.of_gradients) asked.backward.run = false;
   try {
-    return tensor_of_row(evaluate(op_, call, benchmark_options_), comparison, row, select);
+    return tensor_of_row(evaluate(op_, asked, benchmark_options_), comparison, row, select, of_any_shape);
   } catch (const SkipError&) {
     return std::nullopt;  // the operator does not take such an argument
   }
@@ -225,17 +228,13 @@ std::string Explainer::half_of_rows(const Comparison& comparison, std::size_t ro
   for (const Tensor& half : {half_of(*input), repeated_half(*input)}) {
     MaterialisedCall call = call_;
     call.args.front() = half;
-    try {
-      const std::optional<Tensor> result =
-          tensor_of_row(evaluate(op_, call, benchmark_options_), comparison, row, select, true);
-      if (!result || (result->shape() != half_of_device.shape() && result->shape() != device.shape())) continue;
-      const Tensor other = result->shape() == device.shape() ? half_of(*result) : *result;
-      if (root_mean_square_error(other, half_of_device) * decisive_share < error ||
-          has_its_bits(other, half_of_bench, half_of_device))
-        return "Half of each row is what the call gives for the first half of the last axis alone.";
-    } catch (const SkipError&) {
-      continue;  // other arguments are as long as the whole row
-    }
+    const std::optional<Tensor> result = row_of_call(call, comparison, row, select, true);
+    // Other arguments may be as long as the whole row.
+    if (!result || (result->shape() != half_of_device.shape() && result->shape() != device.shape())) continue;
+    const Tensor other = result->shape() == device.shape() ? half_of(*result) : *result;
+    if (root_mean_square_error(other, half_of_device) * decisive_share < error ||
+        has_its_bits(other, half_of_bench, half_of_device))
+      return "Half of each row is what the call gives for the first half of the last axis alone.";
   }
   return {};
 }
