@@ -300,7 +300,8 @@ bool Explainer::is_rounding_on_a_cpu(Comparison comparison, std::size_t row, con
   const Replaced<DeviceArithmetic> processor(arithmetic_, {.half_rounding = HalfRounding::every_step});
   const Replaced<OperandRounding> operands(operands_, OperandRounding::none);
   const Judged judged = judge(comparison, row, sums, select);
-  return judged.is_explained() && !errs_in_common(comparison, row, select, judged);
+  return judged.is_explained() && !errs_in_common(comparison, row, select, judged) &&
+         !is_otherwise_chosen(comparison, row, select, judged);
 }
 
 bool Explainer::has_common_error(const Tensor& bench, const SumModel& model, const std::vector<Rounding>& roundings,
