@@ -116,9 +116,7 @@ class Builder {
                       tuple_text(spec.shape) + ".");
     }
     if (is_float8(dtype) && (!spec.min || !spec.max)) {
-      throw SkipError(
-          "Data info Min: None , Max: None, info type must be int or float. The dumper records no extrema of " +
-          spec.dtype + " tensors: record them with \"task\": \"tensor\".");
+      throw SkipError("A " + spec.dtype + " tensor was recorded without extrema: record it with \"task\": \"tensor\".");
     }
     const RangeRule rule = options_.literal_ranges      ? RangeRule::literal
                            : options_.stream != nullptr ? RangeRule::torch

@@ -2,7 +2,10 @@
 // its input (api_inventory.md section 3, conv).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/api/operators.h"
 #include "kernels/api/product_axes.h"
@@ -84,27 +87,64 @@ bool all_finite(const Tensor& tensor) {
   return tensor.dtype() == DType::float64 ? look(double{}) : look(float{});
 }
 
-// The product without those of padding, of which `with` has some: 0 times what is not finite is no number. Where no
-// other product has such a factor, it is that of the finite factors.
+// What a factor does to a product that is not finite, element by element: numbers that are 0 for most.
+struct FactorMarks {
+  Tensor infinite;     // the sign of an infinite one
+  Tensor sign;         // of one that is a number, 0 for 0
+  Tensor finite_sign;  // of a finite one
+  Tensor zero;         // 1 for 0
+  Tensor none;         // 1 for what is no number
+  Tensor one;          // 1
+
+  explicit FactorMarks(const Tensor& factor) {
+    const auto marked = [&](auto f) {
+      return map(factor.dtype(), factor, [f](auto x) { return static_cast<decltype(x)>(f(x)); });
+    };
+    const auto sign_of = [](auto x) { return (x > 0) - (x < 0); };
+    infinite = marked([sign_of](auto x) { return std::isinf(x) ? sign_of(x) : 0; });
+    sign = marked(sign_of);
+    finite_sign = marked([sign_of](auto x) { return std::isfinite(x) ? sign_of(x) : 0; });
+    zero = marked([](auto x) { return x == 0 ? 1 : 0; });
+    none = marked([](auto x) { return std::isnan(x) ? 1 : 0; });
+    one = Tensor::full(factor.dtype(), factor.shape(), 1);
+  }
+};
+
+Tensor magnitudes(const Tensor& tensor) {
+  return map(tensor.dtype(), tensor, [](auto x) { return std::abs(x); });
+}
+
+// The product without those of padding, of which `with` has some: 0 times what is not finite is no number. Where the
+// other products have such factors, they alone decide what it is: an infinity if all of these are the same one.
 Tensor without_padding(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
                        const Tensor& with, const Arithmetic& arithmetic) {
   const DType dtype = first.dtype();
-  const auto finite = [&](const Tensor& factor) {
-    return map(dtype, factor, [](auto x) { return std::isfinite(x) ? x : decltype(x){0}; });
-  };
-  const auto lost = [&](const Tensor& factor) {
-    return map(dtype, factor, [](auto x) { return std::isfinite(x) ? decltype(x){0} : decltype(x){1}; });
-  };
-  const auto ones = [&](const Tensor& factor) { return Tensor::full(dtype, factor.shape(), 1); };
   const auto form = [&](const Tensor& a, const Tensor& b, const Arithmetic& how) {
     return form_product(part, c, kernels, a, b, with.shape(), how);
   };
-  const Tensor of_first = form(lost(first), ones(second), {});
-  const Tensor of_second = form(ones(first), lost(second), {});
-  const Tensor none_lost =
-      map(dtype, of_first, of_second, [](auto a, auto b) { return a + b == 0 ? 1 : decltype(a){0}; });
-  return map(dtype, with, form(finite(first), finite(second), arithmetic), none_lost,
-             [](auto all, auto rest, auto none) { return none != 0 ? rest : all; });
+  const auto sum = [&](const std::vector<std::pair<Tensor, Tensor>>& factors) {
+    Tensor total = Tensor::zeros(dtype, with.shape());
+    for (const auto& [a, b] : factors)
+      total = map(dtype, total, form(a, b, {}), [](auto so_far, auto more) { return so_far + more; });
+    return total;
+  };
+  const FactorMarks a(first);
+  const FactorMarks b(second);
+  const Tensor signs = sum({{a.infinite, b.sign}, {a.finite_sign, b.infinite}});
+  const Tensor infinities =
+      sum({{magnitudes(a.infinite), magnitudes(b.sign)}, {magnitudes(a.finite_sign), magnitudes(b.infinite)}});
+  const Tensor lost =
+      sum({{a.none, b.one}, {a.one, b.none}, {magnitudes(a.infinite), b.zero}, {a.zero, magnitudes(b.infinite)}});
+  const auto finite = [&](const Tensor& factor) {
+    return map(dtype, factor, [](auto x) { return std::isfinite(x) ? x : decltype(x){0}; });
+  };
+  const Tensor found = map(dtype, signs, infinities, lost, [](auto sign, auto count, auto none) {
+    using T = decltype(sign);
+    if (none != 0 || std::abs(sign) != count) return std::numeric_limits<T>::quiet_NaN();
+    return count == 0 ? T{0} : std::copysign(std::numeric_limits<T>::infinity(), sign);
+  });
+  return map(dtype, form(finite(first), finite(second), arithmetic), found,
+             [](auto rest, auto other) { return other == 0 ? rest : other; });
 }
 
 // Whether a kernel multiplies padding or leaves it out is its own choice.

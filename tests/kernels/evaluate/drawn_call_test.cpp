@@ -379,5 +379,23 @@ TEST(DrawnCall, TensorsWithoutDimensionsAreNumbers) {
   EXPECT_THROW(evaluated(made("Torch.arange.0", {recorded("torch.float32", {1}, 3, 3)})), SkipError);
 }
 
+// Some dumpers have no extrema of float8 tensors: nothing can be drawn, and whoever recorded the call is told what to
+// do.
+TEST(DrawnCalls, OfFloat8WithoutExtremaSayWhatToRecord) {
+  for (const char* dtype : {"torch.float8_e4m3fn", "torch.float8_e5m2"}) {
+    auto spec = std::make_shared<TensorSpec>();
+    spec->dtype = dtype;
+    spec->shape = {4, 8};
+    try {
+      made("Tensor.float.0", {std::shared_ptr<const TensorSpec>(spec)});
+      ADD_FAILURE() << dtype;
+    } catch (const SkipError& error) {
+      EXPECT_EQ(std::string(error.what()), "A " + std::string(dtype) +
+                                               " tensor was recorded without extrema: record it with \"task\": "
+                                               "\"tensor\".");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace msrun::testing

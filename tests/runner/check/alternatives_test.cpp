@@ -139,6 +139,25 @@ TEST_F(Alternatives, PaddingBesideAWeightThatIsNoNumber) {
   expect_both(call_of("Functional.conv_transpose1d.0", {random_tensor({2, 3, 9}), transposed}, {2, 2, 11}));
 }
 
+// Beside the border two infinite weights meet elements, or one of them padding: what is left is that of the other.
+TEST_F(Alternatives, PaddingBesideAnInfiniteWeightThatElementsMeetAsWell) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Tensor x =
+      changed_elements(random_tensor({2, 3, 6, 7}), [](double v, std::int64_t) { return std::abs(v) + 1; });
+  const Tensor same = with_element(with_element(random_tensor({4, 3, 3, 3}), 0, -infinity), 4, -infinity);
+  const ApiCall call = call_of("Functional.conv2d.0", {x, same}, {2, 4, 6, 7}, {{"padding", std::int64_t{1}}});
+  expect_both(call);
+  const auto turned = [](DeviceResult& result, int) { change_output(result, 0, infinity); };
+  EXPECT_TRUE(is_suspicious(checked(call, {}, turned)));
+  const auto found = [](DeviceResult& result, int) { change_output(result, 8, 0.5); };
+  EXPECT_TRUE(is_suspicious(checked(call, {}, found)));
+  // Where elements meet both, there is no number.
+  const Tensor opposite = with_element(same, 4, infinity);
+  const ApiCall meeting = call_of("Functional.conv2d.1", {x, opposite}, {2, 4, 6, 7}, {{"padding", std::int64_t{1}}});
+  expect_both(meeting);
+  EXPECT_TRUE(is_suspicious(checked(meeting, {}, found)));
+}
+
 TEST_F(Alternatives, SlopeOfLogitAtNegativeZero) {
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::float64}) {
     const Tensor x =
