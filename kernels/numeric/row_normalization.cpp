@@ -202,6 +202,15 @@ void add_parameter_gradients(const T* x, const T* g, T mean, T rstd, std::int64_
     }
     return;
   }
+  if (layout.scales_and_shifts && std::isinf(rstd)) {
+    // The sum is finite, or 0, before it meets the infinite factor.
+    for (std::int64_t c = 0; c < layout.channels; ++c, x += layout.space, g += layout.space) {
+      const auto product = [=](std::int64_t i) { return g[i] * (x[i] - mean); };
+      weight.add(first + c, row_sum<T>(layout.space, layout.summation, product) * rstd);
+      bias.add(first + c, row_sum<T>(layout.space, layout.summation, [=](std::int64_t i) { return g[i]; }));
+    }
+    return;
+  }
   if (layout.space == 1) {
     weight.add_run<T>(first, layout.channels, [=](std::int64_t i) { return g[i] * ((x[i] - mean) * rstd); });
     bias.add_run<T>(first, layout.channels, [=](std::int64_t i) { return g[i]; });

@@ -193,21 +193,32 @@ void running_product_quotients(std::int64_t extent, const StoredFactor& stored, 
   }
 }
 
+// Gradients of a line that is not finite, of a tensor with a zero, as torch composes them: quotients before the first
+// zero of the line, at this one the sum of what follows up to the next, and behind it nothing.
+template <class T>
+void compose_beside_zeros(std::int64_t extent, const StoredFactor& stored, const Line<const T>& from,
+                          const Line<T>& to) {
+  std::int64_t zero = 0;
+  T before{1};
+  for (; zero < extent && from[zero] != T{0}; ++zero) before *= from[zero];
+  T at_zero{0};
+  T product{1};
+  bool is_behind_next = false;
+  for (std::int64_t i = zero; i < extent; ++i) {
+    if (i > zero) is_behind_next = is_behind_next || from[i] == T{0};
+    if (i > zero && !is_behind_next) product *= from[i];
+    // torch multiplies by 0 behind the next zero, which leaves no number of an infinite product.
+    at_zero += (is_behind_next ? T{0} : to[i]) * conjugate(product);
+    to[i] = T{0};
+  }
+  weigh_by_products(zero, stored, from, to);
+  running_product_quotients(zero, stored, from, to);
+  if (zero < extent) to[zero] = at_zero * conjugate(before);
+}
+
 // dx_i = (product of x before i) * s_i with s_i = g_i + x_{i+1} s_{i+1}: right for zeros too. Without zeros torch
 // divides the sum of g y from i on by x_i, which makes other infinities and NaN where the line has some, and other
 // errors in float32, where it is done as frameworks do it.
-// Gradients of a line with infinities where the tensor has a zero, as torch composes them: before the first zero of the
-// line it divides by the element, which is NaN for an infinity, and behind it nothing flows back.
-template <class Numbers, class Gradients>
-void settle_infinities(std::int64_t extent, const Numbers& from, const Gradients& to) {
-  using T = std::remove_cvref_t<decltype(to[0])>;
-  std::int64_t i = 0;
-  for (; i < extent && from[i] != T{0}; ++i) {
-    if (is_infinite(from[i])) to[i] = undefined<T>();
-  }
-  for (++i; i < extent; ++i) to[i] = T{0};
-}
-
 // y: the running products of x where they are stored in another dtype than its own; otherwise undefined, for what they
 // are rounded to in that is left out.
 Tensor running_product_vjp(const Tensor& x, const Tensor& y, const Tensor& g, std::int64_t axis) {
@@ -226,7 +237,12 @@ Tensor running_product_vjp(const Tensor& x, const Tensor& y, const Tensor& g, st
         [has_zero, weighted, divides, stored = StoredFactor::of_half(weighted ? wide : x.dtype())](std::int64_t extent,
                                                                                                    auto from, auto to) {
           bool infinite = false;
-          for (std::int64_t i = 0; i < extent; ++i) infinite = infinite || is_infinite(from[i]);
+          bool none = false;
+          for (std::int64_t i = 0; i < extent; ++i) {
+            infinite = infinite || is_infinite(from[i]);
+            none = none || is_nan(from[i]);
+          }
+          if (has_zero && (infinite || none)) return compose_beside_zeros(extent, stored, from, to);
           if ((infinite || divides) && !has_zero) {
             if (!weighted) weigh_by_products(extent, stored, from, to);
             return running_product_quotients(extent, stored, from, to);
@@ -237,7 +253,6 @@ Tensor running_product_vjp(const Tensor& x, const Tensor& y, const Tensor& g, st
             to[i] *= before;
             before *= conjugate(from[i]);
           }
-          if (infinite) settle_infinities(extent, from, to);
         },
         source, result);
     return result.to(x.dtype());

@@ -103,6 +103,9 @@ TEST(AtInfinity, RunningProductsWithAZero) {
   EXPECT_THAT(gradient_at({2, inf, 0}), ElementsAre(inf, IsNan(), inf));
   EXPECT_THAT(gradient_at({0, inf, 2}), ElementsAre(inf, 0, 0));
   EXPECT_THAT(gradient_at({0, 2, inf}), ElementsAre(inf, 0, 0));
+  EXPECT_THAT(gradient_at({0, nan, 2}), ElementsAre(IsNan(), 0, 0));
+  EXPECT_THAT(gradient_at({0, inf, 0}), ElementsAre(IsNan(), 0, 0));
+  EXPECT_THAT(gradient_at({nan, 0, 2}), ElementsAre(IsNan(), IsNan(), 0));
 }
 
 // The powers of integers are integers, and their average is cut towards zero before the root is taken.
