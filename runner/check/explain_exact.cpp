@@ -20,19 +20,23 @@ constexpr std::int64_t few_elements = 32;
 // for them.
 constexpr double most_in_proportion = 4;
 
-// Calls take once with the elements of two tensors of one shape, row-major, and their count.
-template <class F>
-void with_elements(const Tensor& left, const Tensor& right, const F& take) {
-  const Tensor a = left.to(DType::float64).contiguous();
-  const Tensor b = right.to(DType::float64).contiguous();
-  take(a.data<double>(), b.data<double>(), std::int64_t{0}, a.numel());
-}
+// The elements of a tensor, row-major, as float64.
+class Elements {
+ public:
+  explicit Elements(const Tensor& tensor) : kept_(tensor.to(DType::float64).contiguous()) {}
+
+  const double* begin() const { return kept_.data<double>(); }
+  const double* end() const { return begin() + kept_.numel(); }
+  std::size_t size() const { return static_cast<std::size_t>(kept_.numel()); }
+  double operator[](std::size_t i) const { return begin()[i]; }
+
+ private:
+  Tensor kept_;
+};
 
 bool is_finite(const Tensor& tensor) {
   bool all = true;
-  with_elements(tensor, tensor, [&](const double* values, const double*, std::int64_t, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) all = all & std::isfinite(values[i]);
-  });
+  for (const double value : Elements(tensor)) all = all & std::isfinite(value);
   return all;
 }
 
@@ -41,12 +45,9 @@ double largest_input(const MaterialisedCall& call) {
   double largest = 0;
   for_each_input(call, [&](const Tensor& tensor) {
     if (!is_floating(tensor.dtype())) return;
-    with_elements(tensor, tensor, [&](const double* values, const double*, std::int64_t, std::int64_t count) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        const double size = std::abs(values[i]);
-        largest = std::isfinite(size) ? std::max(largest, size) : largest;
-      }
-    });
+    for (const double value : Elements(tensor)) {
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    }
   });
   return largest;
 }
@@ -60,12 +61,12 @@ int marks_of_sums(double exact) {
 
 // Elements that are far further away than inputs which were changed by a relative amount lead in proportion.
 void mark_jumps(const Tensor& from, const Tensor& changed, double change, std::vector<bool>& jumps) {
-  with_elements(from, changed, [&](const double* a, const double* b, std::int64_t first, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double size = std::max(std::abs(a[i]), std::abs(b[i]));
-      if (std::abs(a[i] - b[i]) > most_in_proportion * change * size) jumps[static_cast<std::size_t>(first + i)] = true;
-    }
-  });
+  const Elements a(from);
+  const Elements b(changed);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double size = std::max(std::abs(a[i]), std::abs(b[i]));
+    if (std::abs(a[i] - b[i]) > most_in_proportion * change * size) jumps[i] = true;
+  }
 }
 
 }  // namespace
@@ -86,27 +87,25 @@ Tensor Explainer::other_not_finite(const Comparison& comparison, std::size_t row
   const bool reaches_end = adds && largest_input(call_) * static_cast<double>(sums.longest) > end;
   Tensor marks = Tensor::zeros(DType::float64, bench.shape());
   auto* const mark = marks.mutable_data<double>();
-  const auto add = [&](std::int64_t i, int found) { mark[i] = static_cast<int>(mark[i]) | found; };
+  const auto add = [&](std::size_t i, int found) { mark[i] = static_cast<int>(mark[i]) | found; };
   for (const Accumulator accumulator : accumulators) {
     const auto other = computed_with({.summation = {.accumulator = accumulator}}, comparison, row, select);
     if (!other) continue;
-    with_elements(*other, bench, [&](const double* found, const double*, std::int64_t first, std::int64_t count) {
-      for (std::int64_t i = 0; i < count; ++i) add(first + i, not_finite_mark(found[i]));
-    });
+    const Elements found(*other);
+    for (std::size_t i = 0; i < found.size(); ++i) add(i, not_finite_mark(found[i]));
   }
   if (!adds) return marks;
   // Formulas of several steps, such as that of a normalised row, have other forms, in which an infinity meets another.
   const bool is_formula = !op_.traits().rounds_once && op_.traits().half_sums != HalfSums::results;
-  const Tensor stored = bench.to(dtype);
-  with_elements(bench, stored, [&](const double* exact, const double* nearest, std::int64_t first, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const int own = not_finite_mark(nearest[i]);
-      const int found = static_cast<int>(mark[first + i]);
-      const bool differs = (found | own) != own;
-      if (differs || (reaches_end && (found | own) != 0)) add(first + i, marks_of_sums(exact[i]));
-      if (is_formula && own != 0) add(first + i, all_not_finite);
-    }
-  });
+  const Elements exact(bench);
+  const Elements nearest(bench.to(dtype));
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const int own = not_finite_mark(nearest[i]);
+    const int found = static_cast<int>(mark[i]);
+    const bool differs = (found | own) != own;
+    if (differs || (reaches_end && (found | own) != 0)) add(i, marks_of_sums(exact[i]));
+    if (is_formula && own != 0) add(i, all_not_finite);
+  }
   return marks;
 }
 
@@ -147,10 +146,10 @@ void Explainer::judge_unrounded(Comparison& comparison, std::size_t row, const S
       bench, device, [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select); },
       Steps::at_a_kink, false);
   if (!sides) return;
-  const Tensor nearest = sides->bench.to(DType::float64).contiguous();
+  const Elements nearest(sides->bench);
   std::int64_t exchanged = 0;
   bench = changed_elements(bench.to(DType::float64), [&](double value, std::int64_t i) {
-    const double other = jumps[static_cast<std::size_t>(i)] ? nearest.data<double>()[i] : value;
+    const double other = jumps[static_cast<std::size_t>(i)] ? nearest[static_cast<std::size_t>(i)] : value;
     exchanged += other != value && !(std::isnan(other) && std::isnan(value)) ? 1 : 0;
     return other;
   });

@@ -113,13 +113,15 @@ class Tmux {
 
 TEST_F(OnATerminal, TheScreenHasOneStatusLineThatFits) {
   if (std::system("command -v tmux > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no tmux";
+  // A busy host shows each second late or not at all, and may still compute other calls in the first ones.
+  const std::regex hanging_alone("suspicious 4 .*Tensor\\.__rpow__\\.0 [0-9]+s");
   for (const int columns : {80, 200}) {
     const std::string command =
         (fs::path(programs()) / "msrun").string() + " -api_info " + dump("llama_fp32").string() + " -o " +
         (out() / std::to_string(columns)).string() +
         " -n 4 --sim-fault 'Torch.matmul.*=acc-fp16' --sim-fault Tensor.__rpow__.0=hang --retries 0"
         " --no-summary --task-timeout " +
-        time_for_a_call(4) + "; sleep 60";
+        time_for_a_call(6) + "; sleep 60";
     const Tmux terminal(scratch_.path(), columns, command);
     ASSERT_TRUE(terminal.started());
     std::vector<std::string> lines;
@@ -129,11 +131,10 @@ TEST_F(OnATerminal, TheScreenHasOneStatusLineThatFits) {
     };
     ASSERT_TRUE(eventually(60, [&] {
       lines = terminal.screen();
-      return !lines.empty() && lines.back().find("Tensor.__rpow__.0 1s") != std::string::npos;
+      return !lines.empty() && std::regex_search(lines.back(), hanging_alone);
     })) << ::testing::PrintToString(lines);
     // What was drawn before is gone, and no line is broken in two.
     EXPECT_EQ(status_lines_in(), 1) << ::testing::PrintToString(lines);
-    EXPECT_THAT(lines.back(), HasSubstr("suspicious 4"));
     EXPECT_LT(display_width(lines.back()), static_cast<std::size_t>(columns));
     EXPECT_EQ(lines.back().find("pass ") != std::string::npos, columns == 200) << lines.back();
     ASSERT_TRUE(eventually(60, [&] {

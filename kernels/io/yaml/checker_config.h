@@ -1,5 +1,5 @@
 // config.yaml of the accuracy check, which nobody names on the command line: it lies beside config.json, or where
-// msProbe is installed (acc_check_pytorch.md 4.1). docs/configuration.md tells the user where.
+// msProbe is installed. docs/configuration.md tells the user where.
 #pragma once
 
 #include <optional>
