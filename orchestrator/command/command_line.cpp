@@ -461,7 +461,6 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     options.taken_over += (options.taken_over.empty() ? "" : " ") + shell_quoted(sanitised(word));
   options.notices.insert(options.notices.end(), taken.notices.begin(), taken.notices.end());
   if (taken.has_journal) options.apart = taken.apart;
-  options.begun_in = taken.begun_in;
   // As it was started, so that what is printed to be run again can be; found through PATH it is a plain name.
   if (has_path) options.program = argv[0];
   return options;

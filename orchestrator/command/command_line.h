@@ -65,7 +65,6 @@ struct Options {
   std::string real_data_path;  // parent directory of forward_real_data; may be empty
   std::string config_path;     // config.json or config.yaml; may be empty
   std::string csv_path;        // result CSV of the run to continue; empty: a fresh run
-  std::string begun_in;        // working directory of that run, as its journal has it; empty: none is known
   bool retry_skip = false;     // with csv_path: calls that were SKIP, though by no rule, run again
   // Glob patterns for names such as "Functional.relu.0", each on its own though they may be given with commas.
   std::vector<std::string> only;    // empty: all calls

@@ -102,14 +102,10 @@ class Checker {
     return result;
   }
 
-  std::string directory(const char* key, const json& value, const std::string& begun_in) const {
+  std::string directory(const char* key, const json& value) const {
     if (!value.is_string()) fail(std::string(key) + " must be string type");
-    std::string path = value.get<std::string>();
+    const std::string path = value.get<std::string>();
     std::error_code error;
-    if (!begun_in.empty()) {
-      const std::filesystem::path there = std::filesystem::path(begun_in) / path;
-      if (std::filesystem::is_directory(there, error)) path = there.string();
-    }
     if (!std::filesystem::exists(path, error)) fail(std::string(key) + ": " + sanitised(path) + " does not exist");
     if (!std::filesystem::is_directory(path, error)) {
       fail(std::string(key) + ": " + sanitised(path) + " is not a directory");
@@ -254,12 +250,11 @@ ListVerdict Config::list_verdict(std::string_view api_name) const {
 
 namespace {
 
-Config read_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported,
-                   const std::string& begun_in) {
+Config read_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported) {
   check_input_file(path, {".json", ".yaml", ".yml"}, max_config_bytes);
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return parse_config(path, text, is_supported, begun_in);
+  return parse_config(path, text, is_supported);
 }
 
 // The configuration with what a config.yaml says that nobody named. That is no reason to fail: it may be the file of
@@ -268,7 +263,7 @@ Config completed(Config config, const std::string& yaml, bool has_lists,
                  const std::function<bool(std::string_view)>& is_supported) {
   if (yaml.empty()) return config;
   try {
-    Config found = read_config(yaml, is_supported, {});
+    Config found = read_config(yaml, is_supported);
     const Config usual;
     config.precision = found.precision;
     config.quantization_api_list = std::move(found.quantization_api_list);
@@ -292,15 +287,14 @@ Config completed(Config config, const std::string& yaml, bool has_lists,
 
 }  // namespace
 
-Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported,
-                   const std::string& begun_in) {
+Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported) {
   if (path.empty()) return completed({}, installed_config_yaml(), false, is_supported);
-  Config config = read_config(path, is_supported, begun_in);
+  Config config = read_config(path, is_supported);
   return is_yaml_name(path) ? config : completed(std::move(config), config_yaml_for(path), true, is_supported);
 }
 
 Config parse_config(const std::string& path, std::string_view text,
-                    const std::function<bool(std::string_view)>& is_supported, const std::string& begun_in) {
+                    const std::function<bool(std::string_view)>& is_supported) {
   std::vector<std::string> repeated_keys;
   const json root = parse_document(path, text, repeated_keys);
   const bool is_yaml = is_yaml_name(path);
@@ -315,7 +309,7 @@ Config parse_config(const std::string& path, std::string_view text,
   config.white_list = checker.name_list(section, "white_list", is_supported);
   config.black_list = checker.name_list(section, "black_list", is_supported);
   if (const json* value = checker.setting(section, "error_data_path")) {
-    config.error_data_path = checker.directory("error_data_path", *value, begun_in);
+    config.error_data_path = checker.directory("error_data_path", *value);
   }
   if (!is_yaml) return config;
   if (const json* value = checker.setting(section, "precision")) {

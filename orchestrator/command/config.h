@@ -35,14 +35,11 @@ struct Config {
 // Reads and checks the file; its suffix, .json, .yaml or .yml, tells what it is. A config.json has the lists and the
 // place of tensors, and the config.yaml that goes with it the rest (config_yaml_for). Without a path it is the
 // config.yaml of an installed msProbe, if there is one, else the defaults. is_supported says whether a bare API
-// name exists in Functional, Tensor, Torch or NPU. A relative error_data_path is looked for in begun_in, the folder in
-// which a run that is continued was begun, before it is in the working directory. Throws UserError that names the file
-// and the key.
-Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported,
-                   const std::string& begun_in = {});
+// name exists in Functional, Tensor, Torch or NPU. Throws UserError that names the file and the key.
+Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported);
 
 // Reads the text of such a file; name stands in messages and has the suffix. Throws what load_config() throws.
 Config parse_config(const std::string& name, std::string_view text,
-                    const std::function<bool(std::string_view)>& is_supported, const std::string& begun_in = {});
+                    const std::function<bool(std::string_view)>& is_supported);
 
 }  // namespace msrun

@@ -15,6 +15,7 @@
 #include "kernels/base/text.h"
 #include "orchestrator/command/option_values.h"
 #include "runner/device/sim/sim.h"
+#include "runner/results/recorded_option.h"
 #include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
 
@@ -51,11 +52,9 @@ bool is_given(const Arguments& given, std::string_view flag) {
   return given.given(flag.substr(flag.find_first_not_of('-')));
 }
 
-std::optional<Json> metadata_beside(const std::string& csv_path) {
-  const std::optional<RunFiles> files = files_with_journal(csv_path);
-  if (!files) return std::nullopt;
+std::optional<Json> metadata_of(const std::string& journal) {
   try {
-    Json metadata = Json::parse(journal::read_header(*journal::open_source(files->journal)).metadata, nullptr, false);
+    Json metadata = Json::parse(journal::read_header(*journal::open_source(journal)).metadata, nullptr, false);
     if (metadata.is_object()) return metadata;
   } catch (const journal::Error&) {
     // Whoever opens the journal to continue it tells what is wrong with it.
@@ -95,8 +94,8 @@ std::vector<OptionWords> told_apart(const Json& metadata) {
   return options;
 }
 
-std::vector<OptionWords> options_of(const Json& metadata) {
-  auto options = options_in(metadata);
+std::vector<OptionWords> options_of(const Json& metadata, const std::string& journal) {
+  auto options = checked_options(metadata, journal);
   return options ? *std::move(options) : told_apart(metadata);
 }
 
@@ -175,14 +174,7 @@ std::span<const std::string_view> selecting_options() {
 
 std::vector<std::string> TakenOver::words() const {
   std::vector<std::string> words;
-  for (const OptionWords& option : options) {
-    // A value that begins with a dash is tied to its flag, so that it is not read as a flag itself.
-    if (option.size() == 2 && option[1].starts_with('-')) {
-      words.push_back(option[0] + "=" + option[1]);
-    } else {
-      words.insert(words.end(), option.begin(), option.end());
-    }
-  }
+  for (const OptionWords& option : options) append_words(option, words);
   return words;
 }
 
@@ -207,13 +199,18 @@ void require_readable_journal(const RunFiles& files) {
 
 TakenOver take_over(const Arguments& given) {
   TakenOver taken;
-  const std::optional<Json> metadata = metadata_beside(given.text("csv_path"));
+  const std::optional<RunFiles> files = files_with_journal(given.text("csv_path"));
+  const std::optional<Json> metadata = files ? metadata_of(files->journal) : std::nullopt;
   if (!metadata) return taken;
   taken.has_journal = true;
-  taken.begun_in = text_in(*metadata, "working_directory");
-  for (OptionWords& option : options_of(*metadata)) {
+  std::vector<OptionWords> given_again;
+  for (OptionWords& option : options_of(*metadata, files->journal)) {
     if (option[0] == "--sim-fault" && option.size() == 2) add_pattern(option[1], taken.apart);
     if (is_decided(given, *metadata, option)) continue;
+    if (is_given_again(option)) {
+      given_again.push_back(std::move(option));
+      continue;
+    }
     if (option[0] == "--sim-fault" && option.size() == 2 && stops_processes(option[1])) {
       taken.notices.push_back("--sim-fault " + option[1] +
                               " of the earlier run is not taken over from the journal: it would stop this one, too.");
@@ -225,6 +222,7 @@ TakenOver take_over(const Arguments& given) {
     }
     taken.options.push_back(std::move(option));
   }
+  require_given_again(given_again, "-csv_path");
   return taken;
 }
 

@@ -29,7 +29,6 @@ struct TakenOver {
   std::vector<OptionWords> options;  // those that the journal has and the line does not
   std::vector<std::string> notices;  // what is not taken over although the journal has it; one sentence each
   bool has_journal = false;          // one that tells its options
-  std::string begun_in;              // Options::begun_in
   std::vector<std::string> apart;    // Options::apart of the run, whichever of its faults are taken over
 
   std::vector<std::string> words() const;
@@ -37,10 +36,11 @@ struct TakenOver {
 
 // Looks for the journal beside the file that -csv_path names. An option that the line gives is left as the line has it,
 // and so is one that something on the line stands in for: the files of the older recorder for -api_info and the
-// reverse,
-// --steal for --shard, --report for --no-report, another backend for the former one with all that was said of it. More
-// devices than the run had threads leave the threads to the line, too. Of the faults
-// of a simulated device those that end or stop a process are not taken over: what stopped a run would stop it again.
+// reverse, --steal for --shard, --report for --no-report, another backend for the former one with all that was said of
+// it. More devices than the run had threads leave the threads to the line, too. Of the faults of a simulated device
+// those that end or stop a process are not taken over: what stopped a run would stop it again.
+// Throws UserError for what a journal does not choose (is_given_again) and the line does not give, and for options that
+// no run notes.
 TakenOver take_over(const Arguments& given);
 
 }  // namespace msrun

@@ -56,7 +56,8 @@ class Words {
   std::vector<OptionWords> options_;
 };
 
-// What is checked, on what, and how it is judged: the input, and deciding_options (runner/results/deciding_options.h).
+// What is checked, on what, and how it is judged: the input, and what decides_results
+// (runner/results/recorded_option.h).
 void add_words_of_results(const Options& options, Words& words) {
   const Options defaults;
   words.add_if_given("-api_info", options.api_info);

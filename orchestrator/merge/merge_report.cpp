@@ -10,6 +10,7 @@
 #include "orchestrator/output/rank_csvs.h"
 #include "orchestrator/view/console.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/recorded_option.h"
 
 namespace msrun {
 namespace {
@@ -103,7 +104,10 @@ std::string missing_text(const Merged& merged) {
     }
   }
   const std::vector<std::string> commands = continue_commands(merged);
-  text += "\nThis checks just them and completes the merged run:\n  " + commands.front() + "\n";
+  const std::vector<std::string> given = given_again(merged.parts.front());
+  text += "\nThis checks just them and completes the merged run" +
+          (given.empty() ? "" : ", with " + flags_text(given) + " given as for the parts") + ":\n  " +
+          commands.front() + "\n";
   if (commands.size() > 1) text += "or, part by part, followed by another merge:\n";
   for (std::size_t i = 1; i < commands.size(); ++i) text += "  " + commands[i] + "\n";
   return text;
@@ -157,10 +161,7 @@ std::string merge_text(const Merged& merged) {
     text += "  " + sanitised(sentence) + "; what it held is not in\n";
   }
   text += versions_text(merged.parts);
-  const nlohmann::ordered_json& metadata = merged.parts.front().metadata;
-  const auto command = metadata.find("command");
-  text +=
-      merged.summary.text(command != metadata.end() && command->is_string() ? command->get<std::string>() : "msrun");
+  text += merged.summary.text(command_like(merged.parts.front(), merged.program, false));
   if (!merged.ranks.empty()) text += rank_table(merged.ranks, Paint());
   text += disagreements_text(merged) + missing_text(merged);
   text += std::to_string(merged.finished) + " of " + counted(merged.calls, "call") + " of " +
@@ -210,6 +211,7 @@ std::string merge_json(const Merged& merged, int exit_code) {
                    {"empty", merged.left_out.empty},
                    {"damaged", merged.left_out.damaged},
                    {"disagreements", std::move(disagreements)},
+                   {"given_again", given_again(merged.parts.front())},
                    {"commands", complete ? Json::array() : Json(continue_commands(merged))}};
   return whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

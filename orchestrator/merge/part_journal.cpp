@@ -12,6 +12,7 @@
 #include "journal/run_files.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "runner/results/recorded_option.h"
 #include "runner/results/run_header.h"
 
 namespace msrun {
@@ -26,6 +27,7 @@ Json value_of(const Json& object, const char* key) {
   return found == object.end() ? Json() : *found;
 }
 
+// Those of a part were checked as it was opened.
 std::vector<OptionWords> options_of(const Json& metadata) {
   return options_in(metadata).value_or(std::vector<OptionWords>());
 }
@@ -46,6 +48,7 @@ PartJournal open_part(const std::string& path) {
     throw UserError(path + ": its header does not say which run it belongs to.");
   }
   part.metadata = *std::move(header);
+  checked_options(part.metadata, path);
   const Json& print = print_of(part);
   if (const std::string layout = text_in(print, "layout"); !layout.empty() && layout != "current") {
     throw UserError(path + " is of a run with --layout att, which has no parts.");
@@ -191,19 +194,26 @@ AbsentShards absent_shards(const std::vector<PartJournal>& parts) {
   return absent;
 }
 
-std::string shard_command(const PartJournal& like, const std::string& program, std::uint32_t number, std::uint32_t of) {
+std::string command_like(const PartJournal& like, const std::string& program, bool whole) {
   std::string line = shell_quoted(program);
-  for (const OptionWords& option : options_of(like.metadata)) {
-    if (option.front() == "--shard") continue;
-    line += " " + shell_quoted(sanitised(option.front()));
-    for (std::size_t i = 1; i < option.size(); ++i) {
-      const bool is_path = is_input_path(option.front());
-      line += " " + shell_quoted(sanitised(is_path ? found_again(option[i], like.metadata) : option[i]));
-    }
+  for (OptionWords& option : options_of(like.metadata)) {
+    if (option.front() == "--shard" || is_given_again(option)) continue;
+    if (!whole && !is_input_path(option.front()) && !decides_results(option.front())) continue;
+    if (option.size() == 2 && is_input_path(option.front())) option[1] = found_again(option[1], like.metadata);
+    std::vector<std::string> words;
+    append_words(option, words);
+    for (const std::string& word : words) line += " " + shell_quoted(sanitised(word));
   }
+  return line;
+}
+
+std::string shard_command(const PartJournal& like, const std::string& program, std::uint32_t number, std::uint32_t of) {
   std::string folder = std::filesystem::path(like.path).parent_path().string();
   if (folder.empty()) folder = ".";
-  return line + " --shard " + std::to_string(number) + "/" + std::to_string(of) + " -o " + shell_quoted(folder);
+  return command_like(like, program, true) + " --shard " + std::to_string(number) + "/" + std::to_string(of) + " -o " +
+         shell_quoted(folder);
 }
+
+std::vector<std::string> given_again(const PartJournal& part) { return flags_given_again(options_of(part.metadata)); }
 
 }  // namespace msrun

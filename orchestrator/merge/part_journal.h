@@ -56,7 +56,14 @@ struct AbsentShards {
 };
 AbsentShards absent_shards(const std::vector<PartJournal>& parts);
 
-// The command line that checks this shard, words quoted for a shell.
+// The command line that checks the calls of this part: all of them, or with another selection. Options that a journal
+// does not choose (given_again) are left out. Words are quoted for a shell.
+std::string command_like(const PartJournal& like, const std::string& program, bool whole);
+
+// The flags that are missing in it, because whoever runs it gives them.
+std::vector<std::string> given_again(const PartJournal& part);
+
+// The command line that checks this shard, likewise.
 std::string shard_command(const PartJournal& like, const std::string& program, std::uint32_t number, std::uint32_t of);
 
 }  // namespace msrun

@@ -50,11 +50,8 @@ void check_json_file(const std::string& path) {
 
 bool is_json(const std::string& path) { return path.empty() || path.ends_with(".json"); }
 
-// The folder that the run was begun in, if it is there, or else the working directory.
-std::string error_data_path(const Config& config, const Options& options) {
-  if (!config.error_data_path.empty()) return config.error_data_path;
-  std::error_code unknown;
-  return fs::is_directory(options.begun_in, unknown) ? options.begun_in : std::string("./");
+std::string error_data_path(const Config& config) {
+  return config.error_data_path.empty() ? std::string("./") : config.error_data_path;
 }
 
 }  // namespace
@@ -65,7 +62,7 @@ void AttForm::check(const Options& options, const Config& config) const {
     throw UserError("The forward_input_file and backward_input_file should be a json file!");
   }
   if (options.save_error_data && options.csv_path.empty()) {
-    const std::string folder = join_path(real_path(error_data_path(config, options)), "ut_error_data");
+    const std::string folder = join_path(real_path(error_data_path(config)), "ut_error_data");
     // A run that found nothing to save leaves an empty one.
     std::error_code ignored;
     const bool is_folder = fs::is_directory(fs::symlink_status(folder, ignored));
@@ -96,8 +93,9 @@ RunFiles AttForm::fresh_files(const Options& options, const std::function<bool(c
   return files;
 }
 
-std::string AttForm::error_data_place(const Config& config, const Options& options, const RunFiles& /*files*/) const {
-  return error_data_path(config, options);
+std::string AttForm::error_data_place(const Config& config, const Options& /*options*/,
+                                      const RunFiles& /*files*/) const {
+  return error_data_path(config);
 }
 
 ShownNames AttForm::shown_names(const Plan& plan) const {

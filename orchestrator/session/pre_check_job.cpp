@@ -117,7 +117,7 @@ void PreCheckJob::configure(const Options& options) {
   resumed_ = !options.csv_path.empty();
   form_ = make_run_form(options.layout);
   if (!options.taken_over.empty()) spdlog::info("From the journal: {}", options.taken_over);
-  config_ = load_config(options.config_path, may_be_listed, options.begun_in);
+  config_ = load_config(options.config_path, may_be_listed);
   if (!config_.found_yaml.empty()) spdlog::info("Configuration found in {}", sanitised(config_.found_yaml));
   for (const std::string& notice : config_.notices) spdlog::warn("{}", notice);
   form_->check(options, config_);

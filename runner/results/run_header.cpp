@@ -39,6 +39,14 @@ std::optional<RunHeader> read_run_header(const journal::Source& source) {
   return parse_run_header(journal::read_header(source).metadata);
 }
 
+void append_words(const OptionWords& option, std::vector<std::string>& line) {
+  if (option.size() == 2 && option[1].starts_with('-')) {
+    line.push_back(option[0] + "=" + option[1]);
+  } else {
+    line.insert(line.end(), option.begin(), option.end());
+  }
+}
+
 std::optional<std::vector<OptionWords>> options_in(const RunHeader& header) {
   const auto recorded = header.find("arguments");
   if (recorded == header.end() || !recorded->is_array()) return std::nullopt;

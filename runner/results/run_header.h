@@ -23,6 +23,10 @@ std::optional<RunHeader> read_run_header(const journal::Source& source);
 // One option of the command line with its values, as words of it: {"-d", "0", "1"}.
 using OptionWords = std::vector<std::string>;
 
+// The words of the option behind those of a command line. A value that begins with a dash is tied to its flag, so that
+// it is not read as a flag itself.
+void append_words(const OptionWords& option, std::vector<std::string>& line);
+
 // The options that the run was begun with; nothing where the header does not hold them, as of earlier versions. What is
 // no list of words is left out.
 std::optional<std::vector<OptionWords>> options_in(const RunHeader& header);

@@ -408,8 +408,10 @@ TEST_F(Plugin, AnotherSettingIsAnotherRun) {
   const std::string elsewhere = scratch_.file("elsewhere.so");
   fs::copy_file(FAULTY_PLUGIN, elsewhere);
   EXPECT_EQ(run(elsewhere, {"-csv_path", csv}).exit_code, 0);
-  // The plugin is taken over from the journal as well.
-  EXPECT_EQ(msrun({"-csv_path", csv}, scratch_.path()).exit_code, 0);
+  // A plugin is a library, which a journal does not choose.
+  const Finished chosen = msrun({"-csv_path", csv}, scratch_.path());
+  EXPECT_EQ(chosen.exit_code, 2);
+  EXPECT_THAT(chosen.err, HasSubstr("-csv_path: give --backend again; the run was begun with --backend plugin:"));
   const Finished refused = run_faulty("", {"-csv_path", csv}, {"MSRUN_TEST_ROUNDING=up"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr(R"(plugin.rounding (["nearest"] then, ["up"] now))"));

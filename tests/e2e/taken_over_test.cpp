@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "tests/support/torch_python.h"
 #include "tests/support/untouched.h"
 
 namespace msrun::testing {
@@ -52,16 +53,51 @@ TEST_F(TakenOver, DevicesThatAreGivenAllRun) {
 }
 
 TEST_F(TakenOver, WhatIsSaidOfABackendGoesWithIt) {
-  begin({"--sim-fault", "Torch.matmul.*=wrong-block", "--python", "no-such-python", "--torch-lanes", "3"});
+  begin({"--sim-fault", "Torch.matmul.*=wrong-block", "--torch-workers", "2", "--torch-lanes", "3"});
   EXPECT_THAT(taken_with({"-j"}), AllOf(HasSubstr(" --backend sim "), HasSubstr("=wrong-block"),
-                                        HasSubstr(" --python no-such-python "), HasSubstr(" --torch-lanes 3 ")));
-  EXPECT_THAT(taken_with({"--torch-lanes", "4"}), AllOf(HasSubstr(" --backend sim "), HasSubstr("=wrong-block"),
-                                                        HasSubstr(" --python "), Not(HasSubstr(" --torch-lanes "))));
+                                        HasSubstr(" --torch-workers 2 "), HasSubstr(" --torch-lanes 3 ")));
+  EXPECT_THAT(taken_with({"--torch-lanes", "4"}),
+              AllOf(HasSubstr(" --backend sim "), HasSubstr("=wrong-block"), HasSubstr(" --torch-workers "),
+                    Not(HasSubstr(" --torch-lanes "))));
   EXPECT_THAT(taken_with({"--backend", "sim"}), HasSubstr("=wrong-block"));
   EXPECT_THAT(taken_with({"--sim-fault", "Tensor.*=wrong-block"}),
               AllOf(HasSubstr(" --backend sim "), Not(HasSubstr("Torch.matmul"))));
-  const Finished other = go_on({"--backend", "torch"});
-  EXPECT_THAT(other.out + other.err, Not(HasSubstr("no-such-python")));
+}
+
+// A journal may be anybody's: what it would run, load or be configured by is given again.
+TEST_F(TakenOver, WhatAJournalDoesNotChooseIsGivenAgain) {
+  const std::string config = (scratch_ / "config.json").string();
+  write_file(config, R"({"acc_check": {"white_list": ["matmul"]}})");
+  begin({"--backend", "sim", "--python", "no-such-python", "-config", config});
+  const Finished refused = go_on({});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("-csv_path: give --python and -config again; the run was begun with --python "
+                                     "no-such-python -config " +
+                                     config));
+  EXPECT_EQ(go_on({"--python", "no-such-python"}).exit_code, 2);
+  EXPECT_EQ(go_on({"--python", "another", "-config", config}).exit_code, 0);
+  // What is said of another backend is not asked for.
+  EXPECT_THAT(go_on({"--backend", "torch"}).err, HasSubstr("give -config again"));
+}
+
+TEST_F(TakenOver, NoProgramOfAJournalRuns) {
+  if (!has_torch()) GTEST_SKIP() << torch_python() << " has no torch";
+  const fs::path marker = scratch_ / "ran";
+  const std::string program = (scratch_ / "python").string();
+  write_file(program, "#!/bin/sh\n: > " + marker.string() + "\nexec " + torch_python() + " \"$@\"\n");
+  fs::permissions(program, fs::perms::owner_all);
+  const Finished begun = msrun({"--backend", "torch:cpu", "--python", program, "--only", "Torch.matmul.0", "-api_info",
+                                dump("llama_fp32"), "-o", out()},
+                               scratch_.path());
+  ASSERT_EQ(begun.exit_code, 0) << begun.out << begun.err;
+  EXPECT_TRUE(fs::remove(marker)) << begun.out << begun.err;
+  EXPECT_EQ(go_on({}).exit_code, 2);
+  const Finished shrunk =
+      msrun({"shrink", "--api", "Torch.matmul.0", "-i", out(), "-o", scratch_ / "small"}, scratch_.path());
+  EXPECT_EQ(shrunk.exit_code, 2);
+  EXPECT_THAT(shrunk.err, HasSubstr("-i: give --python again"));
+  EXPECT_THAT(msrun({"merge", out(), "-o", scratch_ / "merged"}, scratch_.path()).out, Not(HasSubstr(program)));
+  EXPECT_FALSE(fs::exists(marker));
 }
 
 TEST_F(TakenOver, SharingStaysWithAnOptionOfIt) {

@@ -112,7 +112,7 @@ class Command {
  private:
   std::vector<std::string> words_of_the_run() const {
     std::vector<std::string> words;
-    for (const OptionWords& option : source_.options) words.insert(words.end(), option.begin(), option.end());
+    for (const OptionWords& option : source_.options) append_words(option, words);
     if (source_.device) words.insert(words.end(), {"-d", std::to_string(*source_.device)});
     return words;
   }

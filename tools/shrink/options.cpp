@@ -31,6 +31,7 @@ constexpr auto of_the_run = std::to_array<Option>({
     {"-d, --device ID", "device id; default: the one that the journal names, else 0", Takes::one_value},
     {"--sim-fault PATTERN=FAULT", "a fault of the simulated device", Takes::one_value_each_time},
     {"--python FILE", "the Python of the torch backend", Takes::one_value},
+    {"-config, --config_path FILE", "config.json or config.yaml of the run", Takes::one_value},
     {"--seed N", "seed of the data that statistics become", Takes::one_value},
     {"--seed-mode MODE", "per-api or stream", Takes::one_value},
     {"--standard POLICY", "per_api or current", Takes::one_value},
@@ -69,6 +70,7 @@ std::vector<OptionWords> words_of_the_run(const Arguments& arguments) {
        {"backend", "sim-fault", "python", "seed", "seed-mode", "standard", "limits", "task-timeout", "memory"}) {
     for (const std::string& value : arguments.texts(name)) words.push_back({std::string("--") + name, value});
   }
+  if (arguments.given("config_path")) words.push_back({"-config", arguments.text("config_path")});
   if (arguments.given("allow-outside-data")) words.push_back({"--allow-outside-data"});
   return words;
 }

@@ -18,8 +18,8 @@
 #include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/entries.h"
 #include "runner/results/counts.h"
-#include "runner/results/deciding_options.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/recorded_option.h"
 #include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
 #include "tools/common/recorded_call.h"
@@ -29,11 +29,6 @@ namespace msrun::shrink {
 namespace {
 
 namespace fs = std::filesystem;
-
-template <class Words>
-bool has(const Words& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
 
 bool is_given(const std::vector<OptionWords>& options, std::string_view flag) {
   return std::ranges::any_of(options, [&](const OptionWords& words) { return words.front() == flag; });
@@ -74,6 +69,9 @@ std::optional<std::string> journal_of(const std::string& path) {
 
 void take_over(const RunHeader& metadata, std::vector<OptionWords> options, const std::vector<OptionWords>& given,
                Source& source) {
+  const std::string backend = text_in(metadata, "backend");
+  if (!backend.empty() && !is_given(options, "--backend")) options.push_back({"--backend", backend});
+  std::vector<OptionWords> given_again;
   for (OptionWords& words : options) {
     if (words.size() == 2 && is_input_path(words[0])) words[1] = found_again(words[1], metadata);
     if (words.size() == 2 && words[0] == "-api_info") source.api_info = words[1];
@@ -81,12 +79,12 @@ void take_over(const RunHeader& metadata, std::vector<OptionWords> options, cons
     if (words.size() == 2 && words[0] == "-backward") source.backward = words[1];
     if (words.size() == 2 && words[0] == "-real_data_path") source.real_data_path = words[1];
     // A fault of the simulated device belongs to the backend.
-    const bool replaced = is_given(given, words[0]) || (words[0] == "--sim-fault" && is_given(given, "--backend"));
-    if (has(deciding_options, words[0]) && !replaced) source.options.push_back(std::move(words));
+    const bool of_backend = words[0] == "--sim-fault" || words[0] == "--python";
+    const bool replaced = is_given(given, words[0]) || (of_backend && is_given(given, "--backend"));
+    if (!decides_results(words[0]) || replaced) continue;
+    (is_given_again(words) ? given_again : source.options).push_back(std::move(words));
   }
-  const std::string backend = text_in(metadata, "backend");
-  if (!backend.empty() && !is_given(source.options, "--backend") && !is_given(given, "--backend"))
-    source.options.push_back({"--backend", backend});
+  require_given_again(given_again, "-i");
 }
 
 // What a journal tells of how a call ran.
@@ -168,7 +166,7 @@ void choose_rank(const RunHeader& metadata, const std::string& path, std::string
 void read_journal(const std::string& path, Options& options, Source& source) try {
   const std::unique_ptr<journal::Source> file = journal::open_source(path);
   const std::optional<RunHeader> metadata = read_run_header(*file);
-  auto run_options = metadata ? options_in(*metadata) : std::nullopt;
+  auto run_options = metadata ? checked_options(*metadata, path) : std::nullopt;
   if (!run_options) {
     throw UserError(shown(path) +
                     ": its header does not say with which options it was run; give the recording: "

@@ -13,7 +13,7 @@ PartJournal part_begun_in(const std::string& folder) {
   PartJournal part;
   part.path = "out/part.journal";
   part.metadata = nlohmann::ordered_json::parse(
-      R"({"arguments": [["-api_info", "dump.json"], ["-config", "config.json"], ["--only", "dump.json"], ["--shard", "1/2"]]})");
+      R"({"arguments": [["-api_info", "dump.json"], ["-config", "config.json"], ["--python", "evil.sh"], ["--only", "dump.json"], ["--seed", "7"], ["--shard", "1/2"]]})");
   part.metadata["working_directory"] = folder;
   return part;
 }
@@ -21,14 +21,19 @@ PartJournal part_begun_in(const std::string& folder) {
 TEST(PartJournal, TheCommandOfAShardNamesFilesThatAreThere) {
   const TemporaryDirectory begun_in;
   begun_in.write("dump.json", "{}");
-  EXPECT_EQ(
-      shard_command(part_begun_in(begun_in.path().string()), "msrun", 2, 2),
-      "msrun -api_info " + begun_in.file("dump.json") + " -config config.json --only dump.json --shard 2/2 -o out");
+  EXPECT_EQ(shard_command(part_begun_in(begun_in.path().string()), "msrun", 2, 2),
+            "msrun -api_info " + begun_in.file("dump.json") + " --only dump.json --seed 7 --shard 2/2 -o out");
 }
 
 TEST(PartJournal, TheCommandOfAShardKeepsPathsOfThisFolder) {
   EXPECT_EQ(shard_command(part_begun_in(std::filesystem::current_path().string()), "msrun", 2, 2),
-            "msrun -api_info dump.json -config config.json --only dump.json --shard 2/2 -o out");
+            "msrun -api_info dump.json --only dump.json --seed 7 --shard 2/2 -o out");
+}
+
+TEST(PartJournal, ItsCommandsNameNoProgramOfTheJournal) {
+  const PartJournal part = part_begun_in(std::filesystem::current_path().string());
+  EXPECT_EQ(command_like(part, "msrun", false), "msrun -api_info dump.json --seed 7");
+  EXPECT_EQ(given_again(part), (std::vector<std::string>{"-config", "--python"}));
 }
 
 }  // namespace
