@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "kernels/base/json_text.h"
 #include "kernels/base/text.h"
 #include "kernels/io/yaml/checker_config.h"
 #include "kernels/io/yaml/yaml.h"
@@ -226,6 +227,9 @@ json parse_json(std::string_view text, std::vector<std::string>& repeated_keys) 
 
 json parse_document(const std::string& path, std::string_view text, std::vector<std::string>& repeated_keys) {
   json root;
+  if (!is_yaml_name(path) && nests_too_deep(text)) {
+    throw UserError("load json file \"" + path + "\" failed: values are nested too deeply.");
+  }
   try {
     root = is_yaml_name(path) ? parse_yaml(path, text, repeated_keys) : parse_json(text, repeated_keys);
   } catch (const json::parse_error& error) {

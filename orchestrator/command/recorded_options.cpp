@@ -12,6 +12,7 @@
 #include "journal/file.h"
 #include "journal/reader.h"
 #include "journal/run_files.h"
+#include "kernels/base/json_text.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/option_values.h"
 #include "runner/device/sim/sim.h"
@@ -54,7 +55,7 @@ bool is_given(const Arguments& given, std::string_view flag) {
 
 std::optional<Json> metadata_of(const std::string& journal) {
   try {
-    Json metadata = Json::parse(journal::read_header(*journal::open_source(journal)).metadata, nullptr, false);
+    Json metadata = parsed_json<Json>(journal::read_header(*journal::open_source(journal)).metadata);
     if (metadata.is_object()) return metadata;
   } catch (const journal::Error&) {
     // Whoever opens the journal to continue it tells what is wrong with it.
@@ -184,7 +185,7 @@ void require_readable_journal(const RunFiles& files) {
   std::string problem;
   try {
     const std::string metadata = journal::read_header(*journal::open_source(files.journal)).metadata;
-    if (Json::parse(metadata, nullptr, false).is_object()) return;
+    if (parsed_json<Json>(metadata).is_object()) return;
     problem = files.journal + ": its header does not say which run it belongs to";
   } catch (const journal::Error& error) {
     problem = error.what();

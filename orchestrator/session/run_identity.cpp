@@ -16,6 +16,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/hash.h"
+#include "kernels/base/json_text.h"
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
 #include "orchestrator/command/config.h"
@@ -233,7 +234,7 @@ std::string journal_metadata(const SessionState& session, const CsvStyle& style,
 
 void require_same_run(const std::string& metadata, const SessionState& session, const std::string& journal) {
   const json expected = without_unheeded(fingerprint(session), session);
-  const json recorded = json::parse(metadata, nullptr, false);
+  const json recorded = parsed_json<json>(metadata);
   if (recorded.is_discarded() || !recorded.is_object() || !recorded.contains("fingerprint") ||
       !recorded["fingerprint"].is_object()) {
     throw UserError(journal + ": its header does not say which run it belongs to.");
@@ -275,7 +276,7 @@ void require_same_run(const std::string& metadata, const SessionState& session, 
 }
 
 void warn_of_other_device(const std::string& metadata, const SessionState& session, const std::string& journal) {
-  const json recorded = json::parse(metadata, nullptr, false);
+  const json recorded = parsed_json<json>(metadata);
   const json backend = recorded.value("backend", json());
   const std::string& now = session.backend.name;
   if (!backend.is_string() || backend == now) return;
@@ -288,7 +289,7 @@ std::string run_key(const SessionState& session) {
 }
 
 bool is_of_run(const std::string& metadata, const SessionState& session) {
-  const json recorded = json::parse(metadata, nullptr, false);
+  const json recorded = parsed_json<json>(metadata);
   if (!recorded.is_object() || !recorded.contains("fingerprint")) return false;
   if (!recorded["fingerprint"].is_object()) return false;
   return shared_print(recorded["fingerprint"], session) == shared_print(fingerprint(session), session);

@@ -14,6 +14,7 @@
 #include "journal/error.h"
 #include "journal/reader.h"
 #include "kernels/base/error.h"
+#include "kernels/base/json_text.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
@@ -84,7 +85,7 @@ KeptResults placed(const SessionState& session, const StoredResults& kept) {
 }
 
 EarlierErrorData error_data_of(const std::string& metadata) {
-  const RunHeader header = RunHeader::parse(metadata, nullptr, false);
+  const RunHeader header = parsed_json<RunHeader>(metadata);
   EarlierErrorData earlier;
   const auto options = options_in(header);
   earlier.kept = options && std::ranges::find(*options, OptionWords{"-save_error_data"}) != options->end();
@@ -99,7 +100,7 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
   require_same_run(metadata, session, path);
   warn_of_other_device(metadata, session, path);
   StoredResults results(session.plan.size());
-  const std::uint64_t most_kept = kept_results(RunHeader::parse(metadata, nullptr, false)).value_or(0);
+  const std::uint64_t most_kept = kept_results(parsed_json<RunHeader>(metadata)).value_or(0);
   StoredResults kept;
   std::map<std::uint32_t, std::vector<ResultPart>> parts;  // by task
   AttemptHistory attempts;

@@ -9,6 +9,7 @@
 #include "journal/error.h"
 #include "journal/file.h"
 #include "journal/reader.h"
+#include "kernels/base/json_text.h"
 #include "kernels/base/time_text.h"
 #include "kernels/io/files/entries.h"
 #include "runner/results/run_header.h"
@@ -44,7 +45,7 @@ double begin_of(const RunFiles& files) {
   try {
     const auto source = journal::open_source(of_rank ? of_rank->whole.journal : files.journal);
     const std::string header = journal::read_header(*source).metadata;
-    if (const auto begin = begun_at(RunHeader::parse(header, nullptr, false))) return *begin;
+    if (const auto begin = begun_at(parsed_json<RunHeader>(header))) return *begin;
   } catch (const journal::Error&) {
     // There is no journal, or it does not tell.
   }

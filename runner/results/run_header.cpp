@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "journal/reader.h"
+#include "kernels/base/json_text.h"
 
 namespace msrun {
 namespace {
@@ -30,7 +31,7 @@ std::optional<double> seconds_in(const RunHeader& object, const char* key) {
 }  // namespace
 
 std::optional<RunHeader> parse_run_header(const std::string& text) {
-  RunHeader header = RunHeader::parse(text, nullptr, false);
+  RunHeader header = parsed_json<RunHeader>(text);
   if (!header.is_object() || text_in(header, "program") != "msrun") return std::nullopt;
   return header;
 }

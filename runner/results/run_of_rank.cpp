@@ -9,6 +9,7 @@
 #include "journal/file.h"
 #include "journal/reader.h"
 #include "kernels/base/digits.h"
+#include "kernels/base/json_text.h"
 #include "kernels/io/files/paths.h"
 
 namespace msrun {
@@ -22,7 +23,7 @@ constexpr int most_levels = 8;
 bool names_rank(const std::string& journal, const std::string& rank) {
   try {
     const std::string header = journal::read_header(*journal::open_source(journal)).metadata;
-    const nlohmann::json metadata = nlohmann::json::parse(header, nullptr, false);
+    const nlohmann::json metadata = parsed_json<nlohmann::json>(header);
     if (!metadata.is_object()) return false;
     const auto recordings = metadata.find("recordings");
     if (recordings == metadata.end() || !recordings->is_array()) return false;

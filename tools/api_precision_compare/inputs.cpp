@@ -13,6 +13,7 @@
 
 #include "journal/file.h"
 #include "journal/reader.h"
+#include "kernels/base/json_text.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
@@ -51,7 +52,7 @@ class Reading {
   explicit Reading(std::string rank) : rank_(std::move(rank)) {}
 
   JournalSays read(const journal::Source& source) {
-    RunHeader metadata = RunHeader::parse(journal::read_header(source).metadata, nullptr, false);
+    RunHeader metadata = parsed_json<RunHeader>(journal::read_header(source).metadata);
     if (metadata.is_object() && !rank_.empty()) metadata = header_of_rank(std::move(metadata), rank_);
     if (metadata.is_object()) says_.kind = kind_in(metadata);
     if (metadata.is_object() && metadata.contains("fingerprint") && metadata["fingerprint"].is_object()) {

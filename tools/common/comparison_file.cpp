@@ -8,6 +8,7 @@
 
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
+#include "kernels/base/json_text.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/whole_file.h"
@@ -44,6 +45,7 @@ std::vector<std::string> unknown_keys(const std::string& path, const std::vector
 ComparisonFile read_comparison_file(const std::string& path, const std::vector<std::string>& known) {
   check_input_file(path, {".json"}, max_bytes);
   const std::string bytes = read_whole_file(path, max_bytes);
+  if (nests_too_deep(bytes)) throw UserError("The file " + path + ": values are nested too deeply.");
   std::vector<std::string> keys;
   const auto see = [&](int depth, Json::parse_event_t event, Json& parsed) {
     if (depth == 1 && event == Json::parse_event_t::key) keys.push_back(parsed.get<std::string>());

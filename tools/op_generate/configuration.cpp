@@ -7,6 +7,7 @@
 
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
+#include "kernels/base/json_text.h"
 #include "kernels/io/files/csv.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/whole_file.h"
@@ -41,7 +42,7 @@ std::optional<std::int64_t> whole_number(const Json& object, const char* key) {
 }
 
 Json parsed(const std::string& path) {
-  Json json = Json::parse(read_whole_file(path, max_configuration_bytes), nullptr, false);
+  Json json = parsed_json<Json>(read_whole_file(path, max_configuration_bytes));
   if (json.is_discarded()) throw UserError("Load json file " + path + " failed.");
   if (!json.is_object()) throw UserError("content of json file " + path + " is not a dict!");
   return json;

@@ -8,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/hash.h"
+#include "kernels/base/json_text.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/whole_file.h"
@@ -47,7 +48,7 @@ MadeRuns::MadeRuns(std::string folder, std::string command) : folder_(std::move(
   notes_ = Json::object();
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return;
-  notes_ = Json::parse(read_whole_file(path, max_json_bytes), nullptr, false);
+  notes_ = parsed_json<Json>(read_whole_file(path, max_json_bytes));
   if (!notes_.is_object()) throw UserError(sanitised(path) + " is no file of a search; give another folder with -o");
 }
 

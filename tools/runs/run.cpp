@@ -12,6 +12,7 @@
 #include "journal/file.h"
 #include "journal/replaceable.h"
 #include "kernels/base/error.h"
+#include "kernels/base/json_text.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/named_output.h"
@@ -109,7 +110,7 @@ void read_csvs(Run& run) {
 // The header of the journal; null where it cannot be read, which whoever reads the journal tells.
 Json header_of(const RunFiles& files) {
   try {
-    Json header = Json::parse(journal::read_header(*journal::open_source(files.journal)).metadata, nullptr, false);
+    Json header = parsed_json<Json>(journal::read_header(*journal::open_source(files.journal)).metadata);
     if (header.is_object()) return header;
   } catch (const journal::Error&) {
     return {};

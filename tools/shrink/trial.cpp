@@ -10,6 +10,7 @@
 #include "journal/error.h"
 #include "journal/file.h"
 #include "kernels/base/error.h"
+#include "kernels/base/json_text.h"
 #include "kernels/base/own_programs.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
@@ -40,7 +41,7 @@ TrialResult read_result(const std::string& folder, const std::string& name) {
     if (entry.path().extension() != ".journal") continue;
     try {
       const std::unique_ptr<journal::Source> source = journal::open_source(entry.path());
-      const auto metadata = nlohmann::json::parse(journal::read_header(*source).metadata, nullptr, false);
+      const auto metadata = parsed_json<nlohmann::json>(journal::read_header(*source).metadata);
       const auto backend = metadata.is_object() ? metadata.value("backend", nlohmann::json()) : nlohmann::json();
       if (backend.is_string()) found.backend = backend.get<std::string>();
       read_records(*source, {.result =

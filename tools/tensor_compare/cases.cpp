@@ -8,6 +8,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/base/json_text.h"
 #include "kernels/io/files/file.h"
 #include "kernels/tensor/storage_bytes.h"
 
@@ -17,8 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int max_depth = 64;  // of tagged values
-// Levels of JSON, of which a nested value takes two; the parser copies what is deep by recursion.
-constexpr int max_json_depth = 1000;
 
 constexpr std::uint8_t no_digit = 64;
 constexpr auto base64_digits = [] {
@@ -161,10 +160,8 @@ ComparisonCase make_case(const Json& json) {
 std::vector<ComparisonCase> parse_cases(const std::string& path, std::string_view text) {
   Json file;
   try {
-    file = Json::parse(text, [&](int depth, Json::parse_event_t /*event*/, const Json& /*parsed*/) {
-      if (depth > max_json_depth) throw UserError(path + ": values are nested too deeply");
-      return true;
-    });
+    if (nests_too_deep(text)) throw UserError(path + ": values are nested too deeply");
+    file = Json::parse(text);
   } catch (const Json::exception& error) {
     // Behind "[json.exception.parse_error.101] parse error at ".
     const std::string what = error.what();

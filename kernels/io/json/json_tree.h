@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/base/json_text.h"
 #include "kernels/io/json/json_reader.h"
 
 namespace msrun {
@@ -54,7 +55,7 @@ class JsonNode {
 
 class JsonTree {
  public:
-  static constexpr std::size_t max_depth = 400;  // acc_check_pytorch.md 2.6
+  static constexpr std::size_t max_depth = max_json_depth;
   static constexpr std::size_t max_values = 250'000;
   static constexpr std::size_t max_text = std::size_t{64} << 20;
 

@@ -258,6 +258,14 @@ TEST_F(RunBisect, NotesThatAreNoFileAreRefused) {
   EXPECT_THAT(run.err, HasSubstr("bisect.json should be a file!"));
 }
 
+TEST_F(RunBisect, NotesThatNestTooDeepAreRefused) {
+  fs::create_directories(scratch_ / "runs");
+  write_file(scratch_ / "runs/bisect.json", R"({"1":)" + std::string(200'000, '[') + std::string(200'000, ']') + "}");
+  const Finished run = bisect(with_runs("1,2", command(2)));
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("bisect.json is no file of a search"));
+}
+
 TEST_F(RunBisect, EndsThatAreNotGoodAndBadAreRefused) {
   Finished run = bisect(
       {"--good", "8", "--bad", "9", "--command", here(command(3)), "-o", scratch_ / "runs", "--api", "Torch.add.0"});
