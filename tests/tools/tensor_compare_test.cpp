@@ -117,9 +117,9 @@ TEST(TensorCompare, PrintsOneRowPerCase) {
       ASSERT_LT(at, rows.size());
       const std::vector<std::string>& row = rows[at++];
       ASSERT_EQ(row.size(), titles.size());
-      EXPECT_EQ(row[0], test["name"]);
-      EXPECT_EQ(row[21], verdict["status"]) << row[0];
-      EXPECT_EQ(row[22], verdict["message"]) << row[0];
+      EXPECT_EQ(row[0], test["name"].get<std::string>());
+      EXPECT_EQ(row[21], verdict["status"].get<std::string>()) << row[0];
+      EXPECT_EQ(row[22], verdict["message"].get<std::string>()) << row[0];
       for (std::size_t i = 1; i < 21; ++i) {
         EXPECT_EQ(row[i] != " ", cells.contains(titles[i])) << row[0] << ' ' << titles[i] << ' ' << row[i];
       }
