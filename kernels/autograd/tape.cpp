@@ -32,6 +32,24 @@ Tensor flush_subnormals(const Tensor& tensor) {
   });
 }
 
+// Whether every number of `to` is one of `from`, but for its sign, or zero: a step that moves, masks or drops numbers
+// rounds nothing.
+bool only_moves(const Tensor& from, const Tensor& to) {
+  if (is_complex(from.dtype()) || is_complex(to.dtype())) return false;
+  const auto magnitudes = [](const Tensor& tensor) {
+    const Tensor wide = tensor.to(DType::float64).contiguous();
+    std::vector<double> numbers;
+    for (std::int64_t i = 0; i < wide.numel(); ++i) {
+      const double size = std::abs(wide.data<double>()[i]);
+      if (size != 0 && !std::isnan(size)) numbers.push_back(size);
+    }
+    return numbers;
+  };
+  std::vector<double> known = magnitudes(from);
+  std::ranges::sort(known);
+  return std::ranges::all_of(magnitudes(to), [&](double size) { return std::ranges::binary_search(known, size); });
+}
+
 }  // namespace
 
 Var Tape::make(Tensor tensor, std::int32_t node) {
@@ -145,6 +163,8 @@ void Tape::backward(const Var& output, const Tensor& gradient, Afterwards afterw
                     " and the output has shape " + tuple_text(output.shape()) + ".");
   }
   accumulate(output.node_, gradient);
+  // Gradients of intermediate results that a step has computed, in a rough computation.
+  std::vector<bool> computed(nodes_.size());
   for (std::int32_t node = output.node_; node >= 0; --node) {
     Node& current = nodes_[static_cast<std::size_t>(node)];
     if (!current.joint && current.each.empty()) continue;
@@ -153,8 +173,14 @@ void Tape::backward(const Var& output, const Tensor& gradient, Afterwards afterw
     if (total.defined()) {
       if (arithmetic_.flush_subnormals) total = flush_subnormals(total);
       const std::uint32_t seed = roughness();
-      if (seed != 0 && node != output.node_) total = off_by_places(total, seed + static_cast<std::uint32_t>(node));
+      if (seed != 0 && computed[static_cast<std::size_t>(node)])
+        total = off_by_places(total, seed + static_cast<std::uint32_t>(node));
       pass_on(current, total, afterwards);
+      for (const std::int32_t input : current.inputs) {
+        if (seed == 0 || input < 0) continue;
+        const Tensor& passed = nodes_[static_cast<std::size_t>(input)].gradient;
+        computed[static_cast<std::size_t>(input)] = passed.defined() && !only_moves(total, passed);
+      }
     }
     if (afterwards == Afterwards::release) {
       current.joint = {};

@@ -197,5 +197,24 @@ TEST(Unrounded, GradientsBesideInfinitiesAreMoved) {
   }
 }
 
+// Sums of gradients round; where windows overlap, most elements are still those of one.
+TEST(Unrounded, GradientsOfOverlappingWindowsBesideInfinitiesAreKnown) {
+  TensorFiles files;
+  const std::int64_t two = 2;
+  const std::int64_t three = 3;
+  const std::vector<double> x{1.75, -infinite, 1.5, 0.0625, -infinite, 1.875, -infinite, 0.4375};
+  ApiCall call = call_with("Functional.max_pool1d.0", {files.file(of(DType::float32, {1, 8}, x))});
+  for (const std::int64_t value : {three, two, std::int64_t{1}}) call.args.emplace_back(value);
+  call.has_backward = true;
+  call.grad_inputs = {files.file(of(DType::float32, {1, 4}, {1.2, -0.36, -0.63, 0.21}), false)};
+  const ApiResult sound = check(call, {}, {}, files.options());
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  for (const std::int64_t n : {0, -1}) {
+    const ApiResult off = check(
+        call, [&](DeviceResult& result, int) { scale_one(result.gradients[0], n, 1.05); }, {}, files.options());
+    EXPECT_TRUE(is_suspicious(off)) << described(off);
+  }
+}
+
 }  // namespace
 }  // namespace msrun::testing
