@@ -26,7 +26,7 @@ std::string clean(std::string_view text) {
 
 std::string foreign_cell(std::string_view text) {
   std::string result;
-  append_csv_field(result, formula_start(text) > 0 ? "'" + std::string(text) : std::string(text));
+  append_csv_field(result, marked_as_text(text));
   return result;
 }
 

@@ -78,7 +78,7 @@ std::string_view ResultRow::cell(std::size_t i) const {
 }
 
 void RowMaker::add_foreign(std::string_view text, ResultRow& result) const {
-  if (!sides_.compat && is_formula(text)) return result.add("'" + std::string(text));
+  if (!sides_.compat && is_formula(text)) return result.add(marked_as_text(text));
   result.add(text);
 }
 

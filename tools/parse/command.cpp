@@ -252,7 +252,7 @@ std::string csv_text(const Row& titles, const std::vector<Row>& rows) {
       // A number with a sign is no formula. Names stay whole, behind an apostrophe, which spreadsheets take for the
       // mark of a text.
       const bool is_number = parse_number<double>(row[i]).has_value();
-      append_csv_field(text, !is_number && is_formula(row[i]) ? "'" + row[i] : row[i]);
+      append_csv_field(text, !is_number && is_formula(row[i]) ? marked_as_text(row[i]) : row[i]);
     }
     text += csv_row_end;
   };

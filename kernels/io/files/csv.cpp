@@ -8,32 +8,54 @@ namespace {
 
 constexpr auto formula_starts =
     std::to_array<std::string_view>({"＋", "－", "＝", "％", "＠", "+", "-", "=", "%", "@"});
+constexpr std::string_view separators = ";\t\r\n";
+constexpr std::string_view dropped_in_front = "\t\r\n";
 
-}  // namespace
-
+// Bytes of the character at the front of text that makes a spreadsheet run a cell; 0 if text begins with none of them.
 std::size_t formula_start(std::string_view text) {
   const auto* start = std::ranges::find_if(formula_starts, [&](std::string_view s) { return text.starts_with(s); });
   return start == formula_starts.end() ? 0 : start->size();
 }
 
-bool is_formula(std::string_view text) {
-  if (formula_start(text) > 0) return true;
-  for (std::size_t at = text.find(';'); at != std::string_view::npos; at = text.find(';', at + 1)) {
-    if (formula_start(text.substr(at + 1)) > 0) return true;
+// Calls see(place, bytes) for each such character, in order.
+template <class F>
+void for_each_start(std::string_view text, const F& see) {
+  if (!text.empty() && dropped_in_front.find(text.front()) != std::string_view::npos)
+    see(std::size_t{0}, std::size_t{1});
+  for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t length = formula_start(text.substr(at)); length > 0) see(at, length);
+    const std::size_t separator = text.find_first_of(separators, at);
+    if (separator == std::string_view::npos) return;
+    at = separator + 1;
   }
-  return false;
+}
+
+}  // namespace
+
+bool is_formula(std::string_view text) {
+  bool any = false;
+  for_each_start(text, [&](std::size_t, std::size_t) { any = true; });
+  return any;
 }
 
 std::string without_formula(std::string_view text) {
-  std::string result(text);
-  for (std::size_t at = 0; at <= result.size();) {
-    const std::size_t length = formula_start(std::string_view(result).substr(at));
-    if (length > 0) result.replace(at, length, "_");
-    const std::size_t mark = result.find(';', at);
-    if (mark == std::string::npos) break;
-    at = mark + 1;
-  }
-  return result;
+  std::string result;
+  std::size_t done = 0;
+  for_each_start(text, [&](std::size_t at, std::size_t length) {
+    result += std::string(text.substr(done, at - done)) + "_";
+    done = at + length;
+  });
+  return result += text.substr(done);
+}
+
+std::string marked_as_text(std::string_view text) {
+  std::string result;
+  std::size_t done = 0;
+  for_each_start(text, [&](std::size_t at, std::size_t) {
+    result += std::string(text.substr(done, at - done)) + "'";
+    done = at;
+  });
+  return result += text.substr(done);
 }
 
 void append_csv_text(std::string& out, std::string_view field) {

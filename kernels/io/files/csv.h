@@ -12,15 +12,17 @@ namespace msrun {
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 inline constexpr std::string_view csv_row_end = "\r\n";
 
-// Bytes of the character at the front of text that makes a spreadsheet run a cell as a formula: "+", "-", "=", "%",
-// "@", ASCII or full width; 0 if text begins with none of them.
-std::size_t formula_start(std::string_view text);
-
-// Whether a spreadsheet would run the text as a formula: such a character is in front, or directly behind a ';'.
+// Whether a spreadsheet would run the text, or a part of it, as a formula: "+", "-", "=", "%" or "@", ASCII or full
+// width, in front, or behind what separates cells for some spreadsheets (';', tabs, line breaks). A tab or a line break
+// in front counts as well, because spreadsheets drop it.
 bool is_formula(std::string_view text);
 
 // The text with '_' for every character by which is_formula() knows it.
 std::string without_formula(std::string_view text);
+
+// The text, whole, with an apostrophe in front of each of these characters: spreadsheets take it for the mark of a
+// text.
+std::string marked_as_text(std::string_view text);
 
 // Appends one field, quoted only if it holds a comma, a quote or a line break.
 void append_csv_field(std::string& out, std::string_view field);
