@@ -18,7 +18,6 @@ namespace {
 
 // More than any cluster has processes.
 constexpr std::uint32_t most_parts = 1'000'000;
-constexpr std::uint32_t most_leases = 9999;
 constexpr double least_lease_timeout = 0.5;  // seconds
 constexpr double most_lease_timeout = 86400;
 

@@ -1,6 +1,7 @@
 // Options by which several processes, as a rule on several hosts, share the calls of one recording.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -8,6 +9,9 @@
 #include "orchestrator/command/command_line.h"
 
 namespace msrun {
+
+// The most leases that --leases takes, and so that a folder of them may hold.
+inline constexpr std::uint32_t most_leases = 9999;
 
 // Value of an environment variable; empty where it is not set.
 using Environment = std::function<std::string(const char* name)>;

@@ -17,6 +17,7 @@
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 #include "kernels/io/files/entries.h"
+#include "orchestrator/command/sharing_options.h"
 
 namespace msrun {
 namespace {
@@ -38,18 +39,19 @@ void make_file(const fs::path& path) {
   if (file.get() < 0) throw_errno(path.c_str());
 }
 
+bool is_gone(int error) { return error == ENOENT || error == ESTALE; }
+
 // Opened anew each time: on a network file system that is when another host's writes are seen. Nothing if there is no
-// such file any more.
+// such file any more, or its server does not answer. What is there and can never be read, such as a pipe, a link or the
+// file of somebody else, gives no sign of life.
 std::optional<std::string> content_of(const fs::path& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (file.get() < 0) return std::nullopt;
   std::array<char, most_content> buffer;
-  const ssize_t size = read(file.get(), buffer.data(), buffer.size());
-  if (size < 0) return std::nullopt;
-  return std::string(buffer.data(), static_cast<std::size_t>(size));
+  const ssize_t size = file.get() < 0 ? -1 : read(file.get(), buffer.data(), buffer.size());
+  if (size >= 0) return std::string(buffer.data(), static_cast<std::size_t>(size));
+  const bool may_come_back = errno == EIO || errno == ETIMEDOUT || errno == EHOSTDOWN || errno == EINTR;
+  return is_gone(errno) || may_come_back ? std::nullopt : std::optional<std::string>("");
 }
-
-bool is_gone(int error) { return error == ENOENT || error == ESTALE; }
 
 }  // namespace
 
@@ -113,6 +115,10 @@ std::optional<std::uint32_t> LeaseFolder::count_in_folder() const {
     if (!name.starts_with(count_prefix)) continue;
     const auto count = parse_number<std::uint32_t>(std::string_view(name).substr(count_prefix.size()));
     if (!count || *count == 0) continue;
+    if (*count > most_leases) {
+      throw UserError("--steal: " + settings_.folder.string() + " holds " + sanitised(name) + ", and more than " +
+                      std::to_string(most_leases) + " leases are none of msrun: remove the folder to begin anew.");
+    }
     if (found && *found != *count) {
       throw UserError("--steal: " + settings_.folder.string() + " holds leases of two numbers, " +
                       std::to_string(std::min(*found, *count)) + " and " + std::to_string(std::max(*found, *count)) +
@@ -130,7 +136,8 @@ std::vector<LeaseFolder::Entry> LeaseFolder::entries(std::error_code& error) con
     const std::size_t dot = name.find('.');
     if (dot == std::string::npos) continue;
     const auto lease = parse_number<std::uint32_t>(std::string_view(name).substr(0, dot));
-    if (!lease || *lease >= leases_) continue;
+    // Under another spelling of its number it would stand in for a lease that nobody can take.
+    if (!lease || *lease >= leases_ || name.substr(0, dot) != number_of(*lease)) continue;
     const std::size_t second = std::min(name.find('.', dot + 1), name.size());
     const auto* state = std::ranges::find(state_names, std::string_view(name).substr(dot + 1, second - dot - 1));
     if (state == state_names.end()) continue;
@@ -249,8 +256,8 @@ void LeaseFolder::make_lost_again(const std::vector<Entry>& all, double passed,
 bool LeaseFolder::renew() {
   if (!held_) return false;
   const fs::path path = path_of(*held_, State::held, settings_.node);
-  // Never made anew: that it is not there says that others have it.
-  const UniqueFd file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  // Never made anew: that it is not there says that others have it. Never waited for: it may be a pipe.
+  const UniqueFd file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.get() < 0) {
     if (!is_gone(errno)) return true;
     held_.reset();

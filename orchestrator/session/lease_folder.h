@@ -32,7 +32,7 @@ class LeaseFolder {
   };
 
   // Makes the folder with all leases free, or joins those who use it already. Throws UserError if neither can be done,
-  // leaving nothing behind, and for a folder that holds leases of several numbers.
+  // leaving nothing behind, and for a folder that holds leases of several numbers, or of more than most_leases.
   explicit LeaseFolder(Settings settings);
 
   // Those that the folder has.

@@ -29,7 +29,7 @@ namespace msrun {
 namespace {
 
 constexpr std::size_t calls_of_a_lease = 16;
-constexpr std::size_t most_leases = 256;
+constexpr std::size_t most_usual_leases = 256;
 
 // Where the results are, and the same for all who check the same in the same way.
 std::filesystem::path folder_of(const SessionState& session) {
@@ -42,7 +42,7 @@ std::filesystem::path folder_of(const SessionState& session) {
 
 std::uint32_t usual_leases(const SessionState& session) {
   if (session.options.leases > 0) return session.options.leases;
-  return static_cast<std::uint32_t>(std::clamp<std::size_t>(session.plan.size() / calls_of_a_lease, 1, most_leases));
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(session.plan.size() / calls_of_a_lease, 1, most_usual_leases));
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // Leases in a folder: who gets them, who loses them, and that every one is done once all is over.
 #include "orchestrator/session/lease_folder.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -11,6 +13,7 @@
 #include <set>
 
 #include "kernels/base/error.h"
+#include "kernels/base/unique_fd.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
@@ -176,6 +179,44 @@ TEST_F(Leases, OfTwoNumbersAreRefused) {
   node("first", 4);
   scratch_.write("leases/leases.8", "");
   EXPECT_THAT(error_of<UserError>([&] { node("second", 4); }), HasSubstr("leases of two numbers, 4 and 8"));
+}
+
+// Others may write into a shared folder.
+TEST_F(Leases, AreNotWaitedForWhereTheyArePipes) {
+  LeaseFolder first = node("first", 2, 1);
+  for (const char* name : {"0000", "0001"}) {
+    std::filesystem::remove(scratch_ / "leases" / (std::string(name) + ".free"));
+  }
+  ASSERT_EQ(mkfifo((scratch_ / "leases/0000.free").c_str(), 0666), 0);
+  ASSERT_EQ(mkfifo((scratch_ / "leases/0001.held.gone").c_str(), 0666), 0);
+  // A pipe with a writer that writes nothing.
+  const UniqueFd writer(open((scratch_ / "leases/0001.held.gone").c_str(), O_RDWR | O_CLOEXEC));
+  double now = 0;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(take_after(first, now, 10).taken);
+    EXPECT_TRUE(first.renew());
+    EXPECT_TRUE(first.finish());
+  }
+  EXPECT_TRUE(first.all_done());
+}
+
+TEST_F(Leases, HaveOneSpellingOfTheirNumber) {
+  LeaseFolder first = node("first", 2, 1);
+  std::filesystem::rename(scratch_ / "leases/0001.free", scratch_ / "leases/1.done.other");
+  testing::write_file(scratch_ / "leases/00001.free", "");
+  double now = 0;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(take_after(first, now, 10).taken);
+    EXPECT_FALSE(first.all_done());
+    EXPECT_TRUE(first.finish());
+  }
+  EXPECT_TRUE(first.all_done());
+}
+
+TEST_F(Leases, OfAHugeNumberAreRefused) {
+  std::filesystem::create_directory(scratch_ / "leases");
+  testing::write_file(scratch_ / "leases/leases.100000000", "");
+  EXPECT_THAT(error_of<UserError>([&] { node("first"); }), HasSubstr("leases.100000000, and more than 9999 leases"));
 }
 
 TEST_F(Leases, AreRefusedInAFolderThatCannotBeChanged) {
