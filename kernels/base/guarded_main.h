@@ -14,6 +14,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/processes.h"
+#include "kernels/base/search_paths.h"
 #include "kernels/base/stack.h"
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
@@ -46,6 +47,7 @@ template <class Run>
 int guarded_main(const char* program, const Run& run) {
   std::set_terminate(end_by_uncaught);
   try {
+    search_no_unnamed_folder();
     settle_signals();
     occupy_standard_descriptors();
     prepare_stacks();

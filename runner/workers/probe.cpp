@@ -71,7 +71,10 @@ std::string_view accelerator_of_host(const std::string& device_files) {
 
 bool finds_packages(const std::string& python, const WorkerFramework& framework, std::string_view kind) {
   const auto lacks = [](std::string_view package) { return "not u.find_spec('" + std::string(package) + "')"; };
-  std::string code = "import importlib.util as u, sys\nsys.exit(" + lacks(framework.name);
+  // Python searches the current folder first for what it imports on behalf of such code. sys is part of the
+  // interpreter.
+  std::string code =
+      "import sys\nsys.path[:] = filter(None, sys.path)\nimport importlib.util as u\nsys.exit(" + lacks(framework.name);
   if (kind == "npu" && !framework.npu_package.empty()) code += " or " + lacks(framework.npu_package);
   code += ")";
   std::string program = python;

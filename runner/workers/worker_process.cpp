@@ -146,7 +146,7 @@ std::string find_python(const std::string& python, const WorkerFramework& framew
   while (!path.empty()) {
     const std::size_t colon = path.find(':');
     const fs::path candidate = fs::path(path.substr(0, colon)) / name;
-    if (is_program(candidate)) return candidate.string();
+    if (colon != 0 && is_program(candidate)) return candidate.string();
     path = colon == std::string_view::npos ? std::string_view() : path.substr(colon + 1);
   }
   if (is_default) {

@@ -1,0 +1,27 @@
+#include "kernels/base/search_paths.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace msrun {
+namespace {
+
+TEST(SearchPaths, HaveNoEmptyEntries) {
+  EXPECT_EQ(without_empty_entries("/a:/b"), "/a:/b");
+  EXPECT_EQ(without_empty_entries(":/a::/b:"), "/a:/b");
+  EXPECT_EQ(without_empty_entries(".:/a"), ".:/a");
+  for (const char* empty : {"", ":", ":::"}) EXPECT_EQ(without_empty_entries(empty), "") << empty;
+}
+
+TEST(SearchPaths, NameNoFolderThatIsMeantBySilence) {
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (":" + path).c_str(), 1);
+  setenv("PYTHONPATH", ":", 1);
+  search_no_unnamed_folder();
+  EXPECT_EQ(std::getenv("PATH"), without_empty_entries(path));
+  EXPECT_EQ(std::getenv("PYTHONPATH"), nullptr);
+}
+
+}  // namespace
+}  // namespace msrun
