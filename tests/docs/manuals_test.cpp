@@ -164,9 +164,13 @@ TEST(Manuals, FishCompletesCommandsAndOptions) {
   const std::string folder = (fs::path(programs()).parent_path() / "manuals" / "fish").string();
   const auto completed = [&](const std::string& line) {
     const std::string file = folder + "/" + line.substr(0, line.find(' ')) + ".fish";
-    return candidates("HOME='" + scratch.path().string() + "' fish --no-config -c \"source '" + file +
-                          "'; complete -C'" + line + "'\"",
-                      scratch);
+    std::set<std::string> words = candidates("HOME='" + scratch.path().string() + "' fish --no-config -c \"source '" +
+                                                 file + "'; complete -C'" + line + "'\"",
+                                             scratch);
+    // Where fish 4 finds few words that begin so, it offers those as well that have the letters in this order.
+    const std::string typed = line.substr(line.rfind(' ') + 1);
+    std::erase_if(words, [&](const std::string& word) { return !word.starts_with(typed); });
+    return words;
   };
   EXPECT_THAT(completed("msrun --list-a"), ElementsAre("--list-apis"));
   EXPECT_THAT(completed("msrun pars"), ElementsAre("parse"));
