@@ -96,6 +96,11 @@ std::string differences(const PartJournal& there, const PartJournal& here) {
   return text;
 }
 
+// Behind what is wrong with one of several journals.
+std::string how_to_leave_out(const std::vector<std::string>& paths) {
+  return paths.size() < 2 ? "" : "; to leave it out, name the other journals in place of their folder";
+}
+
 }  // namespace
 
 std::uint64_t calls_of(const PartJournal& part) { return print_of(part).at("calls").get<std::uint64_t>(); }
@@ -118,13 +123,16 @@ std::vector<PartJournal> open_parts(std::vector<std::string> paths, LeftOut& lef
       const std::optional<RunFiles> files = files_of_run_file(path);
       const bool is_named_so =
           files && std::filesystem::path(files->journal).filename() == std::filesystem::path(path).filename();
-      if (!is_named_so || !std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored))) throw;
+      if (!is_named_so || !std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored))) {
+        throw UserError(error.what() + how_to_leave_out(paths));
+      }
       left_out.damaged.emplace_back(error.what());
       continue;
     }
     const std::string different = differences(parts.front(), parts.back());
     if (different.empty()) continue;
-    throw UserError(path + " is no part of the run of " + parts.front().path + "; different are " + different + ".");
+    throw UserError(path + " is no part of the run of " + parts.front().path + "; different are " + different +
+                    how_to_leave_out(paths));
   }
   if (parts.empty() && !left_out.damaged.empty()) {
     throw UserError("There is nothing to merge: " + left_out.damaged.front());

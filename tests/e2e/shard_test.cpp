@@ -341,6 +341,16 @@ TEST_F(Shards, OfDifferentVersionsAreSaidToBe) {
   EXPECT_THAT(finished.out, HasSubstr("Parts are of different versions of msrun: 0.0.1 (1 journal), "));
 }
 
+TEST_F(Shards, AnythingElseAmongThemIsNamedWithTheWayToLeaveItOut) {
+  check_parts({"-api_info", dump("llama_bf16")}, {1, 2}, 2);
+  const fs::path odd = journal_of(1, 2).parent_path() / "odd.journal";
+  write_file(odd, "not a journal");
+  const Finished refused = merge();
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(odd.string() + " is not a journal"),
+                                 HasSubstr("to leave it out, name the other journals in place of their folder")));
+}
+
 // One host's disk is no reason to do without what all others have found.
 TEST_F(Shards, OneWithADamagedHeaderIsNamedAndMissing) {
   check_parts({"-api_info", dump("llama_bf16")}, {1, 2}, 2);
