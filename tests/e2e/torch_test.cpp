@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/support/msrun_process.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/torch_python.h"
 
@@ -303,6 +304,34 @@ TEST_F(Torch, AnAbsurdSizeIsRefused) {
   EXPECT_EQ(rows.at("Tensor.repeat.0")[0], "SKIP");
   EXPECT_THAT(rows.at("Tensor.repeat.0")[2], HasSubstr("Not enough memory on the device"));
   EXPECT_THAT(finished.err + finished.out, Not(HasSubstr("its torch worker")));
+}
+
+// Of a view of a few bytes a call gives as many as the recording asks for: refused before the memory for them is taken.
+TEST_F(Torch, AnAbsurdViewIsRefused) {
+  const std::string vector = tensor("[1]");
+  const std::string size = R"({"type":"int","value":2147483648})";
+  const std::string axes = R"([)" + size + "]";
+  std::string entries = entry("Torch.add.0.forward", vector + "," + vector, vector);
+  for (const std::string& call :
+       {entry("Tensor.expand.0.forward", vector + "," + size, vector),
+        entry("Torch.broadcast_to.0.forward", vector + "," + axes, vector),
+        entry("Tensor.expand.1.forward", vector + ",{\"type\":\"int\",\"value\":1073741824}", vector)}) {
+    entries += "," + call;
+  }
+  const std::string dump = scratch_.write(
+      "views.json",
+      R"({"task":"statistics","level":"L1","framework":"pytorch","dump_data_dir":null,"data":{)" + entries + "}}");
+  const Finished finished = msrun({"-api_info", dump, "-o", scratch_ / "out", "--backend", "torch:cpu", "--python",
+                                   torch_python(), "--memory", "400M", "-n", "1"},
+                                  scratch_.path());
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  const auto rows = results(scratch_);
+  EXPECT_EQ(rows.at("Torch.add.0")[0], "pass");
+  for (const char* name : {"Tensor.expand.0", "Torch.broadcast_to.0", "Tensor.expand.1"}) {
+    EXPECT_EQ(rows.at(name)[0], "SKIP") << name;
+    EXPECT_THAT(rows.at(name)[2], HasSubstr("memory that --memory allows")) << name;
+  }
+  EXPECT_TRUE(sanitized || finished.peak < std::uint64_t{1} << 30) << finished.peak;
 }
 
 TEST_F(Torch, NoiseOnStandardOutputHurtsNobody) {

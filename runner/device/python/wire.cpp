@@ -12,6 +12,7 @@
 #include "kernels/base/text.h"
 #include "kernels/evaluate/precision.h"
 #include "kernels/io/json/json_tree.h"
+#include "kernels/tensor/memory.h"
 #include "runner/workers/frames.h"
 
 namespace msrun {
@@ -304,6 +305,22 @@ std::string encode_call(const DeviceCall& call, std::uint64_t id, Arena& arena) 
   return CallWriter(call, arena).write(id);
 }
 
+namespace {
+
+// The worker has results that it does not send, because they take more than calls may take. They are refused in the
+// words in which results that are computed here would be.
+[[noreturn]] void refuse_results(const JsonNode& reply) {
+  const auto bytes = member(reply, "bytes");
+  if (!bytes || !bytes->is_integer() || bytes->integer() <= 0)
+    throw BadFrame("a reply does not say how large it would be");
+  const auto size = static_cast<std::size_t>(bytes->integer());
+  take_tensor_memory(size);
+  give_tensor_memory(size);
+  throw SkipError("Its results take " + std::to_string(size) + " bytes, more than calls may take.");
+}
+
+}  // namespace
+
 std::uint64_t decode_lane(std::string_view text) {
   JsonTree tree;
   read_frame(text, tree);
@@ -323,6 +340,7 @@ Reply decode_reply(std::string_view text, std::uint64_t id, Arena& arena) {
   }
   Reply reply;
   if (const std::string status = text_member(root, "status"); !status.empty()) {
+    if (status == "large") refuse_results(root);
     const auto found = std::ranges::find(status_names, std::string_view(status), &StatusName::text);
     if (found == status_names.end()) throw BadFrame("a reply has the status '" + status + "'");
     reply.status = found->status;

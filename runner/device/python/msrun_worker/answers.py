@@ -2,13 +2,14 @@
 
 import re
 
-from msrun_worker.values import BadRequest, Unsupported
+from msrun_worker.values import BadRequest, TooLarge, Unsupported
 
 # What a call is answered with that could not be run. All but the last concern this call alone.
 UNSUPPORTED = "unsupported"  # this framework or this device does not have it
 ARGUMENTS = "arguments"  # it does not take these arguments
 FAILED = "failed"
 OOM = "oom"
+LARGE = "large"  # its results take more bytes than a call may take; how many stands beside it
 LOST = "lost"  # the device is of no more use to this process
 
 # Error codes of the runtime of Ascend (CANN), as regular expressions.
@@ -88,6 +89,8 @@ class Failures:
             return run()
         except BadRequest:
             raise
+        except TooLarge as error:
+            return {"id": request.get("id"), "status": LARGE, "bytes": error.size}
         except BaseException as error:  # pylint: disable=broad-except
             reply = {"id": request.get("id"), "status": self.status_of(error), "error": self.text_of(error)}
         if reply["status"] == OOM:

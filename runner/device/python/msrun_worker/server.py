@@ -87,11 +87,11 @@ def _end(framework, message):
     os._exit(70)
 
 
-def _serve_lane(framework, number, connection, descriptor, device):
+def _serve_lane(framework, number, connection, descriptor, device, memory):
     try:
         calls = framework.module("calls")
         frames = protocol.Frames(connection)
-        arena = framework.module("tensors").Arena(descriptor)
+        arena = framework.module("tensors").Arena(descriptor, memory)
         device.attach()
         frames.send({"lane": number, "ident": threading.get_ident()})
         while True:
@@ -110,7 +110,7 @@ def _serve_lane(framework, number, connection, descriptor, device):
         _end(framework, traceback.format_exc())
 
 
-def _control(framework, connection, device):
+def _control(framework, connection, device, memory):
     while True:
         message, descriptors = protocol.receive_control(connection)
         if message is None or "bye" in message:
@@ -119,7 +119,7 @@ def _control(framework, connection, device):
             if len(descriptors) != 2:
                 raise protocol.BadFrame("a lane came with %d descriptors" % len(descriptors))
             lane = socket.socket(fileno=descriptors[0])
-            threading.Thread(target=_serve_lane, args=(framework, message["lane"], lane, descriptors[1], device),
+            threading.Thread(target=_serve_lane, args=(framework, message["lane"], lane, descriptors[1], device, memory),
                              daemon=True).start()
         elif "trim" in message:
             with contextlib.suppress(Exception):
@@ -173,7 +173,7 @@ def main(words, package, name):
         # Without the end of the interpreter, at which libraries of devices are known to wait.
         os._exit(0)
     try:
-        _control(framework, connection, device)
+        _control(framework, connection, device, options.memory)
     except protocol.BadFrame as error:
         _end(framework, str(error))
     os._exit(0)

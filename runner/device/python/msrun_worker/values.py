@@ -14,18 +14,29 @@ class Unsupported(Exception):
     """The framework, or the protocol, has no such value."""
 
 
-class Memory:
-    """A lane's memory, mapped as far as the file behind it reaches. It only ever grows."""
+class TooLarge(Exception):
+    """The results of a call take more bytes than calls may take."""
 
-    def __init__(self, descriptor):
+    def __init__(self, size):
+        super().__init__("its results take %d bytes" % size)
+        self.size = size
+
+
+class Memory:
+    """A lane's memory, mapped as far as the file behind it reaches. It only ever grows. limit: bytes that the results of
+    one call may take; 0: as many as the host has."""
+
+    def __init__(self, descriptor, limit=0):
         self._descriptor = descriptor
+        self._limit = limit
         self._memory = None
         self._size = 0
+        self._first = 0
         self._used = 0
 
     def begin(self, first_free):
         """Everything from there on may be written."""
-        self._used = first_free
+        self._first = self._used = first_free
 
     def _map(self, end):
         if end <= self._size:
@@ -49,8 +60,11 @@ class Memory:
             self._map(end)
 
     def _reserve(self, size):
-        """The offset of so many bytes that may be written, which are mapped."""
+        """The offset of so many bytes that may be written, which are mapped. Throws TooLarge."""
         offset = (self._used + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        # A view of a few bytes, such as an expanded tensor, is as large here as it says.
+        if 0 < self._limit < offset + size - self._first:
+            raise TooLarge(offset + size - self._first)
         self._map(offset + size)
         self._used = offset + size
         return offset
