@@ -1,18 +1,16 @@
 #include "runner/workers/probe.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "kernels/base/child_process.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/base/processes.h"
@@ -77,18 +75,8 @@ bool finds_packages(const std::string& python, const WorkerFramework& framework,
       "import sys\nsys.path[:] = filter(None, sys.path)\nimport importlib.util as u\nsys.exit(" + lacks(framework.name);
   if (kind == "npu" && !framework.npu_package.empty()) code += " or " + lacks(framework.npu_package);
   code += ")";
-  std::string program = python;
-  std::string no_files = "-B";
-  std::string flag = "-c";
-  const std::array<char*, 5> arguments{program.data(), no_files.data(), flag.data(), code.data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
-  pid_t pid = -1;
-  const int result = posix_spawn(&pid, python.c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (result != 0) return false;
+  const pid_t pid = start_child({python, "-B", "-c", code}, Streams::nowhere);
+  if (pid < 0) return false;
   constexpr double patience = 5;  // seconds
   const double deadline = steady_seconds() + patience;
   std::optional<int> status;

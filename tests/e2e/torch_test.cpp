@@ -64,13 +64,17 @@ Finished run(const TemporaryDirectory& scratch, const std::vector<std::string>& 
 }
 
 // A Python whose relu misbehaves.
+std::string faulty_python(const TemporaryDirectory& scratch) {
+  std::string program = scratch.write("python", "#!/bin/sh\nexec " + torch_python() + " '" + source_root() +
+                                                    "/tests/e2e/torch/faulty_python.py' \"$@\"\n");
+  chmod(program.c_str(), 0755);
+  return program;
+}
+
 Finished run_faulty(const TemporaryDirectory& scratch, const std::string& fault,
                     const std::vector<std::string>& more = {}, const std::vector<std::string>& environment = {}) {
-  const std::string program = scratch.write("python", "#!/bin/sh\nexec " + torch_python() + " '" + source_root() +
-                                                          "/tests/e2e/torch/faulty_python.py' \"$@\"\n");
-  chmod(program.c_str(), 0755);
   std::vector<std::string> words = arguments(scratch, more);
-  words.insert(words.end(), {"--python", program});
+  words.insert(words.end(), {"--python", faulty_python(scratch)});
   std::vector<std::string> variables = environment;
   variables.push_back("MSRUN_TEST_FAULT=" + fault);
   return msrun(words, scratch.path(), variables);
@@ -286,6 +290,27 @@ TEST_F(Torch, MemoryOfAnotherWorkerIsWaitedFor) {
 TEST_F(Torch, MemoryThatIsNotThereIsAFailureToRun) {
   ASSERT_EQ(run_faulty(scratch_, "out_of_memory", {"--fail-on", "error"}).exit_code, 1);
   expect_only_relu_skipped(scratch_, "Not enough memory on the device: RuntimeError: NPU out of memory");
+}
+
+// A framework or its driver may hang while it is asked what there is: it ends with whoever asked.
+TEST_F(Torch, NothingThatHangsWhileItIsAskedOutlivesMsrun) {
+  const std::string program = faulty_python(scratch_);
+  std::vector<std::string> words = arguments(scratch_, {});
+  words.insert(words.end(), {"--python", program});
+  Process run(words, scratch_.path(), {"MSRUN_TEST_FAULT=hanging_inspection"});
+  // msrun, the process that has imported torch, and the one that it forks to look.
+  std::vector<pid_t> all;
+  ASSERT_TRUE(eventually(60, [&] {
+    all = family(run.pid());
+    return all.size() >= 3 || !run.running();
+  }));
+  ASSERT_GE(all.size(), 3U) << run.out();
+  usleep(200'000);
+  run.signal(SIGKILL);
+  run.wait();
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    EXPECT_TRUE(eventually(10, [&] { return kill(all[i], 0) != 0; })) << all[i];
+  }
 }
 
 // What a recording asks for beyond --memory is refused by torch, whose process is not killed for it.

@@ -1,8 +1,6 @@
 #include "tools/dump_compare/divergence_report.h"
 
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include <optional>
 #include <ostream>
 
+#include "kernels/base/child_process.h"
 #include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/own_programs.h"
@@ -210,14 +209,9 @@ class Reporter {
   }
 
   // Runs a program to its end; its output goes where ours does.
-  static int run(std::vector<std::string> words) {
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    pid_t child = 0;
-    if (::posix_spawn(&child, words.front().c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
-      throw UserError("the program " + words.front() + " cannot be started");
-    }
+  static int run(const std::vector<std::string>& words) {
+    const pid_t child = start_child(words, Streams::inherited);
+    if (child < 0) throw UserError("the program " + words.front() + " cannot be started");
     const int status = await_end(child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }

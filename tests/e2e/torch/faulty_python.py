@@ -184,10 +184,10 @@ def main():
                                              else "mindspore.mint.nn.functional")
         if fault == "lanes":
             break_lanes(words[0])
-        elif fault == "inspection":
+        elif fault in ("inspection", "hanging_inspection"):
             # What is asked before a run.
             setattr(root, "are_deterministic_algorithms_enabled" if framework == "torch" else "get_context",
-                    lambda *words: crash())
+                    lambda *words: crash() if fault == "inspection" else hang())
         else:
             if fault == "memory_of_another":
                 give_back_slowly(words[0])

@@ -57,6 +57,11 @@ def _live_with(lifeline):
         os._exit(0)
 
 
+def live_on(lifeline):
+    """Undoes that, before the other end closes because there is nothing more to be told."""
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) & ~os.O_ASYNC)
+
+
 def _become_worker(descriptors):
     control, fault, status, lifeline = descriptors
     _live_with(lifeline)
@@ -132,6 +137,8 @@ def serve(connection, inspect):
                 os.close(descriptor)
             connection.detach()
             if "hello" in message:
+                # A framework that hangs while it is asked outlives nobody who asked.
+                _live_with(descriptors[0])
                 inspect(message["hello"], descriptors[0])
                 os._exit(0)
             _become_worker(descriptors)

@@ -135,6 +135,7 @@ def _fork_workers(options, framework, connection):
         # In a process of its own: devices are touched.
         options.index, options.inspect = asked["device"], True
         _, hello = _open(options, framework)
+        forks.live_on(descriptor)
         protocol.Frames(socket.socket(fileno=descriptor)).send(hello)
 
     with contextlib.suppress(Exception):
