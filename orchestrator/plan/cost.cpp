@@ -16,6 +16,7 @@ struct Volume {
   double elements = 0;
   double bytes = 0;
   double float_bytes = 0;  // of those that are raised and have gradients
+  double float32_bytes = 0;
 };
 
 void add_volume(const Value& tree, Volume& volume) {
@@ -28,7 +29,14 @@ void add_volume(const Value& tree, Volume& volume) {
     const double bytes = elements * static_cast<double>(size_of(dtype));
     volume.bytes += bytes;
     if (is_floating(dtype)) volume.float_bytes += bytes;
+    if (dtype == DType::float32) volume.float32_bytes += bytes;
   });
+}
+
+// Whether autocast has lowered a call, which is judged by a second benchmark then.
+bool is_lowered(const ApiCall& call, const OperatorTraits& traits) {
+  const std::optional<DType> output = parse_dtype(call.output_dtype);
+  return traits.autocast == AutocastPolicy::lower && output && is_half(*output);
 }
 
 }  // namespace
@@ -49,8 +57,11 @@ CostEstimate estimate_cost(const ApiCall& call) {
   // The inputs in both precisions with gradients, outputs about as large as their gradients or the inputs, and the
   // float32 copies that half operands are computed in.
   const double outputs = gradients.bytes > 0 ? gradients.bytes : inputs.bytes;
-  const double bytes = (call.has_backward ? 7 : 4) * inputs.float_bytes + (inputs.bytes - inputs.float_bytes) +
-                       (call.has_backward ? 6 : 4) * outputs;
+  double bytes = (call.has_backward ? 7 : 4) * inputs.float_bytes + (inputs.bytes - inputs.float_bytes) +
+                 (call.has_backward ? 6 : 4) * outputs;
+  // The arguments in the half type and in float32, their gradients, and further outputs in float32.
+  if (is_lowered(call, traits) && inputs.float32_bytes > 0)
+    bytes += (call.has_backward ? 3 : 2) * inputs.float32_bytes + 2 * outputs;
   estimate.memory = static_cast<std::uint64_t>(std::min(bytes, 0x1p62)) + (1U << 20);
   return estimate;
 }

@@ -183,7 +183,9 @@ class Check {
     {
       const Stopwatch watch(result_.times.compare);
       std::optional<LoweredCall> lowered;
+      refused_ = refused_tensors();
       if (!options_.compare.compat_msprobe) lowered = LoweredCall::of(op, call, benchmark);
+      require_memory_for_judging();
       Explainer explainer(op, lowered ? lowered->call : call, lowered ? lowered->bench : bench, benchmark,
                           device_.arithmetic());
       lowered_ = {lowered ? &explainer : nullptr, lowered ? &*lowered : nullptr};

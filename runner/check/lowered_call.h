@@ -20,7 +20,7 @@ struct LoweredCall {
   // recurrent cell in the half type, and go on in float32. Such results have no more digits than the half type.
   std::optional<DType> in_part;
 
-  // Nothing for calls that autocast does not lower, and where there is no memory for it.
+  // Nothing for calls that autocast does not lower, and where the operator refuses such arguments.
   static std::optional<LoweredCall> of(const Operator& op, const MaterialisedCall& call,
                                        const EvaluationOptions& benchmark);
 
