@@ -197,7 +197,9 @@ class Command {
     });
     if (is_stream) data.stream = &stream;
     try {
-      return record(call_, data, has_recorded_results());
+      Recording result = record(call_.call, data, has_recorded_results());
+      result.origin = call_.origin;
+      return result;
     } catch (const SkipError& error) {
       throw UserError(options_.api + ": " + error.what());
     }
@@ -320,7 +322,7 @@ class Command {
   Options options_;
   Clock::time_point begun_;
   Source source_;
-  ApiCall call_;
+  CallOfRecording call_;
   OutputFolder folder_;
   Trial trial_;
   std::string backend_;

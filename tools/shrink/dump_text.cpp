@@ -104,6 +104,16 @@ class Writer {
   const Recording& recording_;
 };
 
+// The member of the header that says what made the recording; with its comma, or empty.
+std::string origin_text(const RecordingOrigin& origin) {
+  if (origin.device.empty()) return {};
+  std::string settings;
+  for (const auto& [name, value] : origin.settings) {
+    settings += (settings.empty() ? "" : ", ") + json_text(name) + ": " + json_text(value);
+  }
+  return " \"msrun\": {\"device\": " + json_text(origin.device) + ", \"settings\": {" + settings + "}},\n";
+}
+
 }  // namespace
 
 std::string dump_text(const Recording& recording) {
@@ -112,7 +122,7 @@ std::string dump_text(const Recording& recording) {
   std::string text =
       "{\n \"task\": \"tensor\",\n \"level\": \"L1\",\n \"framework\": \"pytorch\",\n"
       " \"dump_data_dir\": \"./" +
-      std::string(tensor_folder_name) + "\",\n \"data\": {\n";
+      std::string(tensor_folder_name) + "\",\n" + origin_text(recording.origin) + " \"data\": {\n";
   text += "  " + json_text(call.name + ".forward") + ": {\n   \"input_args\": " + writer.text(call.args) +
           ",\n   \"input_kwargs\": " + writer.text(call.kwargs) +
           ",\n   \"output\": " + writer.text(call.recorded ? call.recorded->outputs : recording.described_outputs) +

@@ -28,6 +28,7 @@ constexpr auto searching = std::to_array<Option>({
 // As msrun has them; they replace those of the journal.
 constexpr auto of_the_run = std::to_array<Option>({
     {"--backend BACKEND", "what the call runs on: sim, recorded, torch, torch:npu, ...", Takes::one_value},
+    {"--recorded-on DEVICE", "what made recorded results: npu, cuda or cpu", Takes::one_value},
     {"-d, --device ID", "device id; default: the one that the journal names, else 0", Takes::one_value},
     {"--sim-fault PATTERN=FAULT", "a fault of the simulated device", Takes::one_value_each_time},
     {"--python FILE", "the Python of the torch backend", Takes::one_value},
@@ -66,8 +67,8 @@ CommandDescription description() {
 // Options of the pre-check, in msrun's own spelling.
 std::vector<OptionWords> words_of_the_run(const Arguments& arguments) {
   std::vector<OptionWords> words;
-  for (const char* name :
-       {"backend", "sim-fault", "python", "seed", "seed-mode", "standard", "limits", "task-timeout", "memory"}) {
+  for (const char* name : {"backend", "recorded-on", "sim-fault", "python", "seed", "seed-mode", "standard", "limits",
+                           "task-timeout", "memory"}) {
     for (const std::string& value : arguments.texts(name)) words.push_back({std::string("--") + name, value});
   }
   if (arguments.given("config_path")) words.push_back({"-config", arguments.text("config_path")});

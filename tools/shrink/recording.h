@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/evaluate/materialise.h"
+#include "kernels/io/dump/recording_origin.h"
 
 namespace msrun::shrink {
 
@@ -19,6 +20,8 @@ struct Recording {
   std::map<std::string, Tensor> data;
   // Dtypes and shapes of the outputs, for readers of the written recording: TensorSpecs without files.
   List described_outputs;
+  // Of the recording that the call is from: recorded results are judged by it.
+  RecordingOrigin origin;
 };
 
 // The call with the tensors that a run of it is given: read from its files, or made of its statistics. Values are not

@@ -229,8 +229,9 @@ std::vector<std::string> input_words(const Source& source) {
   return words;
 }
 
-ApiCall read_call(const Source& source, const std::string& name) {
-  ApiCall call;
+CallOfRecording read_call(const Source& source, const std::string& name) {
+  CallOfRecording result;
+  ApiCall& call = result.call;
   call.name = name;
   std::optional<DumpEntry> forward;
   std::optional<DumpEntry> backward;
@@ -247,9 +248,11 @@ ApiCall read_call(const Source& source, const std::string& name) {
   } else {
     DumpReader reader(source.api_info);
     reader.keep_outputs();
-    if (const DumpHeader header = reader.read(see); header.framework != "pytorch" && header.framework != "pt")
+    DumpHeader header = reader.read(see);
+    if (header.framework != "pytorch" && header.framework != "pt")
       throw UserError(shown(source.api_info) + " is a recording of " + shown(header.framework) +
                       ": shrink takes the calls of PyTorch's recordings alone");
+    result.origin = std::move(header.origin);
   }
   const std::string& recording = source.api_info.empty() ? source.forward : source.api_info;
   if (!forward) {
@@ -267,7 +270,7 @@ ApiCall read_call(const Source& source, const std::string& name) {
     call.grad_inputs = std::move(backward->grad_inputs);
     call.recorded->gradients = std::move(backward->outputs);
   }
-  return call;
+  return result;
 }
 
 MaterialiseOptions data_of(const Source& source) {

@@ -9,6 +9,7 @@
 
 #include "kernels/api/api_call.h"
 #include "kernels/evaluate/materialise.h"
+#include "kernels/io/dump/recording_origin.h"
 #include "tools/shrink/options.h"
 
 namespace msrun::shrink {
@@ -32,8 +33,13 @@ Source find_source(Options& options);
 // "-api_info", "dump.json", as msrun takes them.
 std::vector<std::string> input_words(const Source& source);
 
+struct CallOfRecording {
+  ApiCall call;
+  RecordingOrigin origin;
+};
+
 // The call of that name with its recorded results. Throws UserError if the recording does not have it.
-ApiCall read_call(const Source& source, const std::string& name);
+CallOfRecording read_call(const Source& source, const std::string& name);
 
 // How its tensors are made or read.
 MaterialiseOptions data_of(const Source& source);

@@ -4,7 +4,9 @@
 
 #include <filesystem>
 
+#include "kernels/io/torch/pt_file.h"
 #include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
 #include "tests/tools/shrink/planted_faults.h"
 
 namespace msrun::testing {
@@ -67,6 +69,31 @@ TEST_F(ShrinkSource, MeansTheRanksOfAFaultAsARunDoes) {
       0);
   const Finished shrunk = shrink("rank1:Torch.add.0", scratch_ / "out");
   EXPECT_EQ(shrunk.exit_code, 0) << shrunk.err;
+}
+
+// By what made a recording its results are judged, those of the written one as well.
+TEST_F(ShrinkSource, SaysWhatMadeRecordedResults) {
+  fs::copy(dump("zoo_tensor").parent_path(), scratch_ / "dump", fs::copy_options::recursive);
+  const std::string name = "Torch.abs.0";
+  const fs::path output = scratch_ / "dump" / "dump_tensor_data" / (name + ".forward.output.0.pt");
+  Tensor wrong = read_pt(output.string()).clone();
+  wrong.mutable_data<float>()[0] += 3;
+  fs::permissions(output, fs::perms::owner_write, fs::perm_options::add);
+  write_pt(output.string(), wrong);
+  const fs::path dump_json = scratch_ / "dump" / "dump.json";
+  std::string text = read_file(dump_json);
+  text.insert(text.find('{') + 1, R"("msrun": {"device": "cuda:0", "settings": {"matmul.allow_tf32": true}},)");
+  fs::permissions(dump_json, fs::perms::owner_write, fs::perm_options::add);
+  write_file(dump_json, text);
+  const Finished run = run_tool("shrink",
+                                {"--api", name, "-i", dump_json.string(), "-o", scratch_ / "small", "--backend",
+                                 "recorded", "--recorded-on", "cuda"},
+                                scratch_.path());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  for (const char* folder : {"smallest", "same_shape"}) {
+    EXPECT_THAT(read_file(scratch_ / "small" / folder / "dump.json"),
+                HasSubstr(R"("msrun": {"device": "cuda", "settings": {"matmul.allow_tf32": "true"}})"));
+  }
 }
 
 }  // namespace
