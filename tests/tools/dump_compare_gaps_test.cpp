@@ -60,6 +60,20 @@ TEST(DumpCompareGaps, NumbersThatACallGivesAreJudged) {
   EXPECT_EQ(result(1.5, 1.515, 1.01), "pass") << "the inputs bring it";
 }
 
+// The norm of a gradient is that of its opposite.
+TEST(DumpCompareGaps, AGradientOfAParameterKeepsItsSign) {
+  const auto result = [](const Json& mine) {
+    const auto dump = [](const Json& weight) {
+      return Json{{"Module.fc.Linear.parameters_grad.0", {{"weight", {weight}}}}};
+    };
+    return judged(dump(mine), dump(recorded_tensor(3, -1, 0.5, 4)), "Module.fc.Linear.parameters_grad.0.weight")
+        .at("Result");
+  };
+  EXPECT_EQ(result(recorded_tensor(1, -3, -0.5, 4)), "warning");
+  EXPECT_EQ(result(recorded_tensor(-1, -3, -2, 4)), "error");
+  EXPECT_EQ(result(recorded_tensor(2.6, -1.2, 0.45, 4.1)), "pass");
+}
+
 TEST(DumpCompareGaps, AnOutputIsNotAccusedOfWhatItsInputsBring) {
   const auto dump = [](double factor) {
     return Json{{"Torch.foo.0.forward", recorded_call({times(plain, factor)}, {times(plain, factor)})}};

@@ -43,7 +43,12 @@ class GapJudge {
     }
     const auto first = std::ranges::find_if(rows_, [](const ComparedRow& row) { return row.row.target != no_place; });
     if (first == rows_.end() || few_ || sides_.target.debug) return;
-    judge_call(sides_.target.calls[first->row.target_call]);
+    const Call& call = sides_.target.calls[first->row.target_call];
+    if (call.direction == Direction::parameters_grad) {
+      for (ComparedRow& row : rows_) judge_gradient(row);
+    } else {
+      judge_call(call);
+    }
   }
 
  private:
@@ -134,6 +139,19 @@ class GapJudge {
   const ComparedRow* first_pair() const {
     const auto found = std::ranges::find_if(rows_, [&](const ComparedRow& row) { return is_pair(row); });
     return found == rows_.end() ? nullptr : &*found;
+  }
+
+  // That of a parameter, which has been judged by its norm. A lost sign leaves that as it is. Gradients that are but
+  // noise have other extremes, by up to half of their size.
+  void judge_gradient(ComparedRow& row) const {
+    if (mode_ == Mode::tensor || !is_pair(row) || row.level == Level::error) return;
+    const Gap found = gap(row);
+    if (!found.comparable || !(found.gap > 0.5)) return;
+    const bool is_error = found.gap > 1;
+    row.add(is_error ? Level::error : Level::warning,
+            std::string(is_error ? "error" : "warning") +
+                ": The largest difference of Max, Min and Mean of the gradient " + "is greater than " +
+                (is_error ? "1" : "0.5") + " of its largest value.");
   }
 
   // The forward call, whose tensors a backward call reads without recording them; null unless they agree.
