@@ -135,5 +135,18 @@ TEST_F(OpGenerateInputs, FindsTheFilesOfARecordingThatWasMoved) {
               HasSubstr("\"data_name\": \"" + folder.string() + "/dump_tensor_data/Torch.mul.1.forward.input.0.pt\""));
 }
 
+// Nothing is equal bit by bit that is computed.
+TEST_F(OpGenerateInputs, AbsoluteValuesOfComplexNumbersAreComputed) {
+  const auto script_of = [&](const std::string& dtype) {
+    extraction(R"("Torch.abs.0.forward": {"input_args": [{"type": "torch.Tensor", "dtype": "torch.)" + dtype +
+               R"(", "shape": [2], "data_name": "a.pt"}], "input_kwargs": {}, "output": [)" +
+               tensor("float32", "[2]", "1", "0") + "]}");
+    EXPECT_EQ(run({"-i", configuration(R"(, "data_mode": "real_data")"), "-o", scratch_.file("o")}).exit_code, 0);
+    return read_file(scratch_ / "o/Torch.abs.0.forward.py");
+  };
+  EXPECT_THAT(script_of("float32"), HasSubstr("\"standard\": \"Binary Equality Standard\""));
+  EXPECT_THAT(script_of("complex64"), HasSubstr("\"standard\": \"Benchmark Standard\""));
+}
+
 }  // namespace
 }  // namespace msrun::op_generate

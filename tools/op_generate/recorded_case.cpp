@@ -262,6 +262,20 @@ std::string output_dtype_of(const JsonNode& record) {
   return first.is_object() ? text_of(first, "dtype") : "";
 }
 
+// The absolute value of a complex number is computed, where that of a real one is moved.
+bool makes_real_of_complex(const RecordedCase& recorded, const std::string& output_dtype) {
+  const std::optional<DType> output = parse_dtype(output_dtype);
+  bool any_complex = false;
+  for (const Value& value : recorded.args) {
+    for_each_leaf(value, [&](const Value& leaf) {
+      const TensorSpec* spec = recorded_tensor(leaf);
+      const std::optional<DType> dtype = spec == nullptr ? std::nullopt : parse_dtype(spec->dtype);
+      any_complex = any_complex || (dtype && is_complex(*dtype));
+    });
+  }
+  return any_complex && output && is_floating(*output);
+}
+
 struct Gradients {
   std::string key;  // under which they stand
   List values;
@@ -426,6 +440,7 @@ RecordedCase read_case(const Configuration& configuration, const std::string& te
                                     output_dtype_of(*members.forward));
   }
   result.standard = select_standard(result.api, DType::float32, false, Policy::per_api);
+  if (makes_real_of_complex(result, output_dtype_of(*members.forward))) result.standard = Standard::benchmark;
   return result;
 }
 
