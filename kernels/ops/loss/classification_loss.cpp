@@ -173,7 +173,8 @@ Var cross_entropy(const Bound& args, Reduction reduction) {
     loss.indices = class_indices(x, target.tensor(), args.integer("ignore_index"));
   }
   const std::int64_t rows = element_count(loss.element_shape);
-  note_sums(std::max(rows, loss.classes), loss.classes, SumForm::rows);
+  note_sums(loss.classes, rows, SumForm::rows);
+  note_sums(rows, 1, SumForm::rows);
   const Summary summary = visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);
     const std::vector<T> weights = class_weights<T>(loss.weight, loss.classes);

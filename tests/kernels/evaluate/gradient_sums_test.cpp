@@ -50,6 +50,17 @@ TEST(GradientSums, AreNotThoseOfAMeanThatTheCallReturns) {
   EXPECT_GE(loss.gradient_sums.additions, 72);
 }
 
+// One of each row's classes, and then one of the rows: no more additions than there are numbers.
+TEST(GradientSums, OfManyClassesCostWhatTheyCost) {
+  const Evaluation loss =
+      benchmark_of("Functional.cross_entropy.0", {numbers({2, 500}), Tensor::zeros(DType::int64, Dims{2})}, {});
+  EXPECT_EQ(loss.output_sums.longest, 500);
+  EXPECT_LE(loss.output_sums.additions, 1002);
+  const Evaluation samples =
+      benchmark_of("Functional.cross_entropy.0", {numbers({300, 5}), Tensor::zeros(DType::int64, Dims{300})}, {});
+  EXPECT_EQ(samples.output_sums.longest, 300);
+}
+
 TEST(GradientSums, AreThoseThatDerivativesHold) {
   EXPECT_EQ(longest("Functional.softmax.0", {numbers({3, 40})}, {3, 40}, {{"dim", i(1)}}), 40);
   EXPECT_EQ(longest("Torch.var.0", {numbers({50})}, {}), 50);
