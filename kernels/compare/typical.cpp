@@ -60,6 +60,7 @@ std::vector<double> finite_magnitudes(std::vector<double> values) {
 }
 
 TypicalMagnitude::TypicalMagnitude(std::vector<double> values) {
+  if (values.size() == 1) return;
   values = finite_magnitudes(std::move(values));
   const std::size_t count = values.size();
   if (median(values) == 0) std::erase(values, 0);

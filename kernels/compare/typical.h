@@ -17,7 +17,8 @@ std::vector<double> finite_magnitudes(std::vector<double> values);
 // The typical magnitude of a tensor's elements: their median. It stands for the terms behind elements that are small
 // because their terms cancel. Where far more elements are small than cancellation leaves so, as in scores of which a
 // mask moves the others to -1e9, these are of another kind and have a typical magnitude of their own. So are zeros, of
-// which there are more than chance leaves where nothing was added up.
+// which there are more than chance leaves where nothing was added up. A single number is typical of nothing: its own
+// magnitude is known already.
 class TypicalMagnitude {
  public:
   TypicalMagnitude() = default;

@@ -141,6 +141,28 @@ TEST(LargeCalls, FewSamplesThatMissNoiseAreNotTheLast) {
   EXPECT_FALSE(sound.backward_rows.front().beyond_rounding) << sound.backward_rows.front().message;
 }
 
+// Most rows of the gradient are zero, and in one that several tokens share an element is what their terms leave.
+TEST(LargeCalls, AnEmbeddingWithRepeatedTokensIsNotAccused) {
+  const Dims tokens{2, 512};
+  const Dims vectors{2, 512, 1024};
+  ApiCall call = call_of("Functional.embedding.0", {tokens, {32000, 1024}}, vectors, DType::float32, -3, 3);
+  const auto between = [](const Value& argument, double least, double most, DType dtype) {
+    auto spec = std::make_shared<TensorSpec>(**argument.get<std::shared_ptr<const TensorSpec>>());
+    spec->min = least;
+    spec->max = most;
+    spec->dtype = torch_name(dtype);
+    spec->requires_grad = is_floating(dtype);
+    return Value(std::shared_ptr<const TensorSpec>(std::move(spec)));
+  };
+  call.args.front() = between(call.args.front(), 0, 31999, DType::int64);
+  call.grad_inputs = {between(call.grad_inputs.front(), -0.01, 0.01, DType::float32)};
+  CheckOptions options;
+  options.materialise.seed = 33;
+  const ApiResult result = check(call, {}, {}, options);
+  ASSERT_EQ(result.backward_rows.size(), 1U) << described(result);
+  EXPECT_FALSE(result.backward_rows.front().beyond_rounding) << described(result);
+}
+
 class Parts : public ::testing::Test {
  protected:
   // The part of the call that shows this element of its output, or of its gradient.
