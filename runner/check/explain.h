@@ -145,8 +145,9 @@ class Explainer {
   // than that.
   bool stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
   // Whether sums that are rounded to the half type after every addition lose a share of the result, for inputs beside
-  // those of the call, that is no rounding: they stand still.
-  bool sums_stand_still(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples);
+  // those of the call, that is no rounding: they stand still. They are formed in so many partial sums side by side.
+  bool sums_stand_still(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
+                        std::int64_t lanes);
   // Whether the row is what a device gives that stores every step of a composed operator in the half type of the
   // call, and goes on with what is left: also where the row itself is float32, a statistic of a stored sum.
   bool stores_composed_steps(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
@@ -167,9 +168,9 @@ class Explainer {
   bool sums_over(std::int64_t elements) const;
   // Whether arithmetic that rounds sums, or the result of every step, to the half type of the result errs as much as
   // the device does, which says that it computes so: as the kernels of processors, and operators that are composed of
-  // others.
+  // others. Sums are formed in so many partial sums side by side.
   bool rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
-                         Judged& judged);
+                         std::int64_t lanes, Judged& judged);
   // Whether a product errs as one that is summed in a few parts which are stored in its half type, of a device that may
   // do so; `judged` knows the spread of its terms.
   bool stores_parts(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,

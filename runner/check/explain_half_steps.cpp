@@ -54,10 +54,13 @@ class CommonFactors {
   double count_ = 0;
 };
 
-// Sums that are rounded to a half type after every addition.
-Variations::Beside narrow_sums(DType dtype) {
+// Processors add rows in vectors, several at a time: so many partial sums side by side.
+constexpr std::int64_t lanes_of_vectors = Summation::most_lanes;
+
+// Sums that are rounded to a half type after every addition, in so many partial sums.
+Variations::Beside narrow_sums(DType dtype, std::int64_t lanes) {
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
-  return {{.summation = {.accumulator = accumulator}}};
+  return {{.summation = {.accumulator = accumulator, .lanes = lanes}}};
 }
 
 // The numbers from exact to narrow that lie next to the device's; exact ones where a narrow one is not finite.
@@ -112,14 +115,19 @@ bool Explainer::sums_over(std::int64_t elements) const {
 bool Explainer::rounds_as_the_device(const Comparison& comparison, std::size_t row, const Select& select,
                                      std::size_t samples, Judged& judged) {
   if (never_rounds_on_the_way(comparison, row, select, judged)) return false;
-  if (rounds_on_the_way(comparison, row, select, samples, judged)) return true;
+  if (rounds_on_the_way(comparison, row, select, samples, 1, judged)) return true;
   if (arithmetic_.half_rounding != HalfRounding::every_step) return false;
+  // Where sums stand still that are added one by one, those of vectors go on.
+  if (sums_stand_still(comparison, row, select, samples, 1) &&
+      !sums_stand_still(comparison, row, select, samples, lanes_of_vectors) &&
+      rounds_on_the_way(comparison, row, select, samples, lanes_of_vectors, judged))
+    return true;
   const Replaced<HalfRounding> between(arithmetic_.half_rounding, HalfRounding::between_kernels);
-  return rounds_on_the_way(comparison, row, select, samples, judged);
+  return rounds_on_the_way(comparison, row, select, samples, 1, judged);
 }
 
 bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
-                                  std::size_t samples, Judged& judged) {
+                                  std::size_t samples, std::int64_t lanes, Judged& judged) {
   const Tensor& bench = comparison.pairs[row].bench;
   const Tensor& device = comparison.pairs[row].device;
   const DType dtype = device.dtype();
@@ -131,7 +139,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   if (one_kernel && !op_.traits().rounds_once) return false;
   const bool known = op_.traits().adds_in_half(comparison.of_gradients);
   // Where sums of a half type stand still, a device that gives the result at all has added in float32.
-  const bool adds_wide = between_kernels || (!known && sums_stand_still(comparison, row, select, samples));
+  const bool adds_wide = between_kernels || (!known && sums_stand_still(comparison, row, select, samples, lanes));
   Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = adds_wide || known};
   if (between_kernels && dtype == DType::float16) by_steps.smallest = 0x1p-24 / in_proportion;
   // Of the steps alone: another explanation is not to excuse what only they lose.
@@ -179,7 +187,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     }
   }
   if (wide_sums || (adds_wide && !adds_in_half)) return false;
-  const Variations::Beside narrow = narrow_sums(dtype);
+  const Variations::Beside narrow = narrow_sums(dtype, lanes);
   Tensor of_sums = noise_beside(narrow, comparison, row, select, samples, lost);
   if (!of_sums.defined()) return false;
   // Devices that are known to add up so may lose whatever such sums do; of others it is a fault.
@@ -213,10 +221,11 @@ Tensor Explainer::noise_around_steps(Tensor of_steps, const Comparison& comparis
 }
 
 bool Explainer::sums_stand_still(const Comparison& comparison, std::size_t row, const Select& select,
-                                 std::size_t samples) {
+                                 std::size_t samples, std::int64_t lanes) {
   double sum = 0;
   double count = 0;
-  for (const Variations::Nearby& one : variations_.nearby(narrow_sums(comparison.pairs[row].device.dtype()), samples)) {
+  const Variations::Beside narrow = narrow_sums(comparison.pairs[row].device.dtype(), lanes);
+  for (const Variations::Nearby& one : variations_.nearby(narrow, samples)) {
     const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
     const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
     if (!exact || !rounded) continue;

@@ -78,8 +78,9 @@ Tensor most_of_narrow_sums(const Tensor& bench, const SumModel& model, bool sums
   const double of_sum = model.longest > 1 ? std::min(terms * epsilon(dtype) / 8, most_of_a_sum) : most_of_a_sum;
   // The spread of a function of sums is not that of their terms, which its other steps may have made less of.
   const double of_terms = epsilon(dtype) / std::sqrt(12.0) * (sums_alone ? std::sqrt(terms) : 1);
+  // Few samples leave some elements next to no spread by chance, among many.
   const Tensor spread =
-      model.spread.defined() ? model.spread : by_rows(bench, [](double, double of_row) { return of_row; });
+      model.spread.defined() ? steadied(model.spread) : by_rows(bench, [](double, double of_row) { return of_row; });
   return changed_elements(bench.to(DType::float64), [&](double value, std::int64_t i) {
     if (!loses_terms || !std::isfinite(value)) return std::numeric_limits<double>::infinity();
     return std::max(of_sum * std::abs(value), of_terms * spread.data<double>()[i]);

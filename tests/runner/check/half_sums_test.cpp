@@ -143,6 +143,25 @@ TEST(HalfSums, OfProcessorsMayBeGradientsOfParameters) {
   EXPECT_TRUE(accuses(1.5));
 }
 
+// Vectors add a row of bfloat16 in many partial sums, which lose a few roundings where one that is added term by term
+// stands still. Of a gradient of a parameter few samples leave some elements next to no spread.
+TEST(HalfSums, OfProcessorsMayBeThoseOfLongRowsInVectors) {
+  constexpr std::int64_t columns = 1024;
+  for (const std::int64_t rows : {128, 512}) {
+    ApiCall call =
+        call_of("Functional.layer_norm.0", {{rows, columns}, {columns}, {columns}}, {rows, columns}, DType::bfloat16);
+    call.args.insert(call.args.begin() + 1, Value(List{Value(columns)}));
+    EvaluationOptions in_vectors;
+    in_vectors.arithmetic.summation.accumulator = Accumulator::bfloat16;
+    in_vectors.arithmetic.summation.lanes = 32;
+    const ApiResult sound = check_on(processor, call, in_vectors, {});
+    EXPECT_FALSE(is_suspicious(sound)) << rows << ' ' << described(sound);
+    const ApiResult faulty = check_on(processor, call, in_vectors,
+                                      [](const MaterialisedCall&, DeviceResult& device) { scale(device.output, 1.1); });
+    EXPECT_TRUE(is_suspicious(faulty)) << rows << ' ' << described(faulty);
+  }
+}
+
 // Sums of half types, added term by term, stand still where they are some hundred times as large as a term: what they
 // lack then would explain any result. Where no device is known to add up so, a part of it is taken for rounding.
 TEST(HalfSums, OfProcessorsExplainNoResultThatIsLost) {
