@@ -241,7 +241,8 @@ std::string Explainer::half_of_rows(const Comparison& comparison, std::size_t ro
 
 bool Explainer::is_otherwise_chosen(const Comparison& comparison, std::size_t row, const Select& select,
                                     const Judged& judged) {
-  const auto& [bench, device] = comparison.pairs[row];
+  const Tensor& bench = comparison.pairs[row].bench;
+  const Tensor& device = comparison.pairs[row].device;
   if (std::string_view(judged.in_half).empty() || comparison.of_gradients || !variations_.is_small()) return false;
   if (!equality(bench, bench, device)) return false;
   for (const AlteredCall& altered : otherwise_chosen_calls(op_, call_)) {
