@@ -286,6 +286,8 @@ def softmaxes(record, dtype):
             z = z - torch.log(sum_lanes(torch.exp(z)))[..., None]
             record.sound.entry("Functional.log_softmax", name, [x.to(dtype), -1], {}, [z.to(dtype)])
         for name, forward in faults.items():
+            if scale > 2 and name == "the padded tail counts":
+                continue  # beside large scores it changes nothing
             x = normal(dtype, rows, size, scale=scale)
             record.faulty.entry("Functional.softmax", name, [x.to(dtype), -1], {}, [forward(x).to(dtype)])
         x, g = normal(dtype, rows, size, scale=scale), normal(dtype, rows, size)
@@ -415,6 +417,8 @@ def attentions(record, dtype):
                   "a tile of keys twice": lambda q, k, v, g: flash(q, torch.cat([k, k[..., -16:, :]], -2), torch.cat([v, v[..., -16:, :]], -2), None,
                                                                    dtype, scale, None if mask is None else torch.cat([mask, mask[..., -16:]], -1))}
         for name, kernel in faults.items():
+            if large > 2 and name == "the padded tail counts" and not FEW:
+                continue  # beside large scores it changes nothing
             x = inputs()
             entry(record.faulty, name, kernel(*x), *x)
 
