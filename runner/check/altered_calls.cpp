@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 2> kept_flags{"inplace", "antialias"};
 constexpr std::size_t most_choices = 8;
 
 // Where to look first for a number that the operator chooses by its arguments.
-constexpr std::array chosen_numbers{1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0};
+constexpr std::array chosen_numbers{1.0 / 64, 1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1.0};
 
 std::string shown(const Value& value) {
   if (const auto* flag = value.get<bool>()) return *flag ? "True" : "False";

@@ -27,7 +27,7 @@ NAMES = {
     "scale of another size": ["With scale="],
     "mean of half of the row": ["Half of each row"],
     "sum of half of the row": ["Half of each row"],
-    "half of the row": ["half"],
+    "Torch.mean: half of the row": ["half"],
 }
 CAUSES = ("gives this result", "accumulation", "truncated", "rounded to", "cut to TF32", "One of K products", "flushed", "opposite sign", "transposed",
           "swapped", "another order", "Memory that")
@@ -72,7 +72,8 @@ def main():
                 print("accused" if suspicious else "missed", name, "|", label, "|", message)
             if not suspicious or side == "sound":
                 continue
-            expected = phrases.get(label.split(": ", 1)[1])
+            fault = label.split(": ", 1)[1]
+            expected = phrases.get(fault, phrases.get(f"{name.rsplit('.', 1)[0]}: {fault}"))
             named = expected is not None and any(phrase in message for phrase in expected)
             says = [cause for cause in CAUSES if cause in message]
             counts["expected"] += expected is not None
