@@ -52,6 +52,9 @@ def bound(value, limits, limit, name):
 def random_float(shape, dtype, low, high):
     data = torch.rand(shape, dtype=dtype)
     scale, limit = high - low, torch.finfo(dtype).max
+    if abs(scale) <= limit and dtype in (torch.float16, torch.bfloat16):
+        # Versions of torch differ in how they round a number beside half types; float32 holds both.
+        return ((data.float() * scale).to(dtype).float() + low).to(dtype)
     if abs(scale) <= limit:
         return data * scale + low
     part = data.to(torch.float64)
