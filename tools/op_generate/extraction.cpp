@@ -114,8 +114,10 @@ std::string data_folder(const std::string& dump, const Selection& selection) {
   const fs::path beside = fs::absolute(tensor_folder_of(dump)).lexically_normal();
   std::error_code ignored;
   if (!fs::is_directory(beside, ignored)) return selection.data_folder;
-  const bool is_named = fs::is_directory(fs::absolute(dump).parent_path() / selection.data_folder, ignored);
-  return selection.is_of_mindspore() && is_named ? selection.data_folder : beside.string();
+  const fs::path named = fs::absolute(dump).parent_path() / selection.data_folder;
+  const bool is_kept =
+      selection.is_of_mindspore() ? fs::is_directory(named, ignored) : fs::equivalent(named, beside, ignored);
+  return is_kept ? selection.data_folder : beside.string();
 }
 
 // Puts the folder of the data in front of the names of tensor files.
