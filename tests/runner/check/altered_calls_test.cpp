@@ -245,6 +245,16 @@ TEST_P(AlteredCalls, AreKnownByHalfOfEachRow) {
               HasSubstr("Half of each row is what the call gives for the first half of the last axis alone."));
 }
 
+// A filter of its own is no argument that a kernel takes for another.
+TEST(AlteredArithmetic, IsNoFilterThatOtherMistakesLookLike) {
+  const ApiCall call =
+      with(call_of("Functional.interpolate.0", {{2, 3, 16, 16}}, {2, 3, 7, 7}),
+           {{"size", List{std::int64_t{7}, std::int64_t{7}}}, {"mode", std::string("bilinear")}, {"antialias", false}});
+  const std::string message = message_of(call, give("antialias", true));
+  EXPECT_THAT(message, HasSubstr("Not explained"));
+  EXPECT_THAT(message, Not(HasSubstr("antialias")));
+}
+
 // One number of a half type is what many mistakes give.
 TEST(AlteredArithmetic, IsNotNamedByOneNumber) {
   ApiCall call = call_of("Functional.mse_loss.0", {{64, 80}, {64, 80}}, {}, DType::bfloat16);

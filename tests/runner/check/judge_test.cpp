@@ -275,6 +275,41 @@ TEST_F(Hf32, HardwareThatDoesNotRoundIsRightWhateverTheScale) {
   }
 }
 
+// Computes convolutions with the spatial axes of the weight reversed.
+class Flipping final : public Device {
+ public:
+  DeviceResult run(const DeviceCall& call) override {
+    MaterialisedCall flipped = call.materialised;
+    const Tensor weight = flipped.args[1].get<Tensor>()->contiguous();
+    Dims strides = row_major_strides(weight.shape());
+    const std::int64_t last = (weight.size(2) - 1) * strides[2] + (weight.size(3) - 1) * strides[3];
+    strides[2] = -strides[2];
+    strides[3] = -strides[3];
+    flipped.args[1] = weight.with_strides(weight.shape(), strides, last).contiguous();
+    const Evaluation evaluation = evaluate(*find_operator(flipped.parts.type, flipped.parts.api), flipped, {});
+    result.output = evaluation.output;
+    result.gradients = evaluation.gradients;
+    return result;
+  }
+  DeviceResult result;
+};
+
+// Neither reading of the inputs is that of the result, and one of them shows why.
+TEST_F(Hf32, AMistakeIsNamedWhetherOrNotInputsWereRounded) {
+  record("Functional.conv2d.0", {1, 8, 10, 10}, {8, 8, 3, 3}, {1, 8, 8, 8}, 1);
+  for (const bool rounds : {false, true}) {
+    Flipping device;
+    CheckOptions options;
+    options.materialise.round_to_hf32 = rounds;
+    ApiCall call = call_;
+    call.recorded.reset();
+    checked(call, device, options);
+    const ApiResult result = replayed(device.result);
+    EXPECT_TRUE(is_suspicious(result));
+    EXPECT_THAT(result.forward_rows.at(0).message, HasSubstr("With the spatial axes of weight reversed")) << rounds;
+  }
+}
+
 // It is the benchmark whose inputs are rounded, and no device that may round operands.
 TEST_F(Hf32, OperandsOfTheDeviceExplainNothingWhereItHasNotRoundedThem) {
   record("Functional.conv2d.0", {1, 16, 18, 18}, {16, 16, 3, 3}, {1, 16, 16, 16}, 100);
