@@ -53,8 +53,8 @@ def random_float(shape, dtype, low, high):
     data = torch.rand(shape, dtype=dtype)
     scale, limit = high - low, torch.finfo(dtype).max
     if abs(scale) <= limit and dtype in (torch.float16, torch.bfloat16):
-        # Versions of torch differ in how they round a number beside half types; float32 holds both.
-        return ((data.float() * scale).to(dtype).float() + low).to(dtype)
+        # Older versions of torch round a number to the half type that it is beside, newer ones do not.
+        scale, low = (torch.tensor(number, dtype=dtype).item() for number in (scale, low))
     if abs(scale) <= limit:
         return data * scale + low
     part = data.to(torch.float64)
