@@ -1,5 +1,5 @@
 // The torch backend on the CPU, in real processes: results, the journal, and what becomes of a run whose worker
-// crashes, hangs, is killed, talks nonsense or lacks memory.
+// crashes, hangs, is killed, talks nonsense or lacks memory. One test a way to fail, hence longer than other files.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
