@@ -53,8 +53,8 @@ TEST_F(HostileFolder, RunsInNoRun) {
   EXPECT_EQ(run_here({"--list-apis"}).exit_code, 0);
   run_here({"--list-devices", "--backend", "torch:cpu"});
   if (!has_torch()) return;
-  const Finished torch =
-      run_here({"-api_info", recording, "-o", out() / "torch", "--only", "Torch.matmul.0", "--backend", "torch:cpu"});
+  const Finished torch = run_here({"-api_info", recording, "-o", out() / "torch", "--only", "Torch.matmul.0",
+                                   "--backend", "torch:cpu", "--python", torch_python()});
   EXPECT_EQ(torch.exit_code, 0) << torch.err;
 }
 
