@@ -165,10 +165,10 @@ TEST(CodeMappingStatistics, ColumnsAreAddedBehindAPaddingColumn) {
   }
 }
 
-// Source lines are looked up as they are; what a spreadsheet would run at the front of a cell is quoted.
+// Source lines are looked up as they are, but for the marks of what a spreadsheet would run.
 TEST(CodeMappingCells, SourceLinesStayAsTheyAre) {
-  EXPECT_EQ(foreign_cell("In file a.py:1, 1~2/ a = 1;-b;=c;@d"), "\"In file a.py:1, 1~2/ a = 1;-b;=c;@d\"");
-  EXPECT_EQ(foreign_cell("/dump;-1/a.npy"), "/dump;-1/a.npy");
+  EXPECT_EQ(foreign_cell("In file a.py:1, 1~2/ a = 1;-b;=c;@d"), "\"In file a.py:1, 1~2/ a = 1;'-b;'=c;'@d\"");
+  EXPECT_EQ(foreign_cell("/dump;-1/a.npy"), "/dump;'-1/a.npy");
   EXPECT_EQ(foreign_cell("=1+1"), "'=1+1");
   EXPECT_EQ(foreign_cell(""), "");
 }

@@ -76,7 +76,7 @@ TEST(Cases, NamesWhatIsWrongWithAFile) {
   const std::string tail = R"(}, "device_value": {"t": "none"}}])";
   EXPECT_EQ(error_of(head + "\"3\"" + tail),
             "FILE, case 1 (a): v holds no value of type int, or there is no such type");
-  EXPECT_EQ(error_of(head + std::string(900, '[') + std::string(900, ']') + tail),
+  EXPECT_EQ(error_of(head + std::string(300, '[') + std::string(300, ']') + tail),
             "FILE, case 1 (a): v holds no value of type int, or there is no such type");
   // Deeper than the stack reaches.
   EXPECT_EQ(error_of(head + std::string(1'000'000, '[') + std::string(1'000'000, ']') + tail),

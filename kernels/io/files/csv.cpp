@@ -8,8 +8,8 @@ namespace {
 
 constexpr auto formula_starts =
     std::to_array<std::string_view>({"＋", "－", "＝", "％", "＠", "+", "-", "=", "%", "@"});
-constexpr std::string_view separators = ";\t\r\n";
-constexpr std::string_view dropped_in_front = "\t\r\n";
+constexpr std::string_view separators = ";\t";
+constexpr std::string_view dropped_in_front = "\t\r";
 
 // Bytes of the character at the front of text that makes a spreadsheet run a cell; 0 if text begins with none of them.
 std::size_t formula_start(std::string_view text) {

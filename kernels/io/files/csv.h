@@ -13,8 +13,8 @@ inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 inline constexpr std::string_view csv_row_end = "\r\n";
 
 // Whether a spreadsheet would run the text, or a part of it, as a formula: "+", "-", "=", "%" or "@", ASCII or full
-// width, in front, or behind what separates cells for some spreadsheets (';', tabs, line breaks). A tab or a line break
-// in front counts as well, because spreadsheets drop it.
+// width, in front, or behind what separates cells for some spreadsheets (';' and tabs). A tab or a carriage return in
+// front counts as well, because spreadsheets drop it; a line feed does not, with which msProbe's messages begin.
 bool is_formula(std::string_view text);
 
 // The text with '_' for every character by which is_formula() knows it.
