@@ -42,7 +42,8 @@ std::filesystem::path folder_of(const SessionState& session) {
 
 std::uint32_t usual_leases(const SessionState& session) {
   if (session.options.leases > 0) return session.options.leases;
-  return static_cast<std::uint32_t>(std::clamp<std::size_t>(session.plan.size() / calls_of_a_lease, 1, most_usual_leases));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(session.plan.size() / calls_of_a_lease, 1, most_usual_leases));
 }
 
 }  // namespace
