@@ -307,7 +307,7 @@ TEST_F(BadEntries, TensorsThatCannotBeSaved) {
   EXPECT_TRUE(fs::is_empty(folder)) << "a part of a file is left";
 
   const fs::path csv = only_file(out(), "accuracy_checking_result_");
-  const Finished continued = msrun({"-csv_path", csv}, scratch_.path());
+  const Finished continued = msrun({"-csv_path", csv, "-config", scratch_ / "config.json"}, scratch_.path());
   EXPECT_EQ(continued.exit_code, 0) << continued.out << continued.err;
   EXPECT_THAT(continued.out, HasSubstr("1 calls whose tensors could not be saved run again."));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 3);

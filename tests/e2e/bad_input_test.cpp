@@ -173,7 +173,7 @@ TEST_F(BadInput, Config) {
   refused(R"({"task": "nonsense"})", {"task must be one of"});
   refused(R"({"rank": [-1]})", {"rank must be a list"});
   refused(R"({"rank": [1e999]})", {"a number is too large"});
-  refused(std::string(100000, '['), {"not valid JSON"});
+  refused(std::string(100000, '['), {"values are nested too deeply"});
   refused("{\"a\": \"" + std::string(2U << 20, 'x') + "\"}", {"The size"});
 }
 

@@ -220,9 +220,9 @@ TEST_F(ResumeHard, WithOtherQuantisedApisIsAnotherRun) {
   ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-config", config, "-o", out()}, scratch_.path()).exit_code, 0);
   const fs::path result = only_file(out(), "accuracy_checking_result_");
   write_file(config, "quantization_api_list: [npu_rms_norm, npu_dynamic_quant, npu_rms_norm]\n");
-  EXPECT_EQ(resume(result).exit_code, 0) << "the order says nothing";
+  EXPECT_EQ(resume(result, {"-config", config}).exit_code, 0) << "the order says nothing";
   write_file(config, "precision: 14\n");
-  const Finished refused = resume(result);
+  const Finished refused = resume(result, {"-config", config});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr(R"(quantization_apis (["npu_dynamic_quant","npu_rms_norm"] then)"));
 }

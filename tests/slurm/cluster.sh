@@ -61,6 +61,11 @@ start_cluster() {
     echo "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
   } > "$cluster_folder/slurm.conf"
   export SLURM_CONF=$cluster_folder/slurm.conf
+  # Newer versions want control groups, which containers may lack, unless they are told otherwise; older ones know no
+  # such word.
+  local version
+  version=$(slurmd -V | grep -oE '[0-9]+' | head -n 1)
+  [ "${version:-0}" -lt 23 ] || echo "CgroupPlugin=disabled" > "$cluster_folder/cgroup.conf"
   munged --foreground --force --key-file "$cluster_folder/munge.key" --socket "$cluster_folder/munge.socket" \
     --pid-file "$cluster_folder/munged.pid" --log-file "$cluster_folder/munged.log" \
     --seed-file "$cluster_folder/munged.seed" >"$cluster_folder/munged.out" 2>&1 &
@@ -74,8 +79,10 @@ start_cluster() {
     slurmd -D -f "$SLURM_CONF" -N "node$node" >"$cluster_folder/node$node.out" 2>&1 &
     cluster_pids+=($!)
   done
-  for ((tries = 0; tries < 60; ++tries)); do
-    [ "$(sinfo -h -t idle -o %D 2>/dev/null | tr -d ' ')" = "$nodes" ] && return 0
+  # sinfo waits long for a controller that does not answer.
+  local begun=$SECONDS
+  while [ $((SECONDS - begun)) -lt 30 ]; do
+    [ "$(timeout 5 sinfo -h -t idle -o %D 2>/dev/null | tr -d ' ')" = "$nodes" ] && return 0
     sleep 0.5
   done
   tail -n 3 "$cluster_folder"/*.out "$cluster_folder"/*.log >&2
