@@ -35,7 +35,8 @@ class HostileFolder : public Untouched {
     fs::create_directories(out());
     const fs::path before = fs::current_path();
     fs::current_path(scratch_.path());
-    const std::string path = std::getenv("PATH");
+    const char* given = std::getenv("PATH");
+    const std::string path = given == nullptr ? "" : given;
     setenv("PATH", (":" + path).c_str(), 1);
     setenv("PYTHONPATH", ":", 1);
     const Finished finished = msrun(words, out());

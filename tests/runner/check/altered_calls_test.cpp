@@ -11,7 +11,6 @@
 namespace msrun::testing {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -209,7 +208,8 @@ TEST(AlteredArithmetic, LeavesAPlaceToWhatErrsMoreThanSteps) {
   call.has_backward = false;
   const auto double_a_head = [](DeviceResult& result, int) {
     result.output = changed_elements(*result.output.get<Tensor>(), [](double value, std::int64_t i) {
-      return (i / (24 * 16) % 3 == 1 ? 2 * value : value) + 0x1p-10 * std::sin(static_cast<double>(13 * i));
+      constexpr std::int64_t elements_of_a_head = std::int64_t{24} * 16;
+      return (i / elements_of_a_head % 3 == 1 ? 2 * value : value) + 0x1p-10 * std::sin(static_cast<double>(13 * i));
     });
   };
   ComputingDevice device(double_a_head);
@@ -228,14 +228,15 @@ TEST_P(AlteredCalls, AreKnownByHalfOfEachRow) {
     DeviceResult run(const DeviceCall& of) override {
       const Tensor x = of.materialised.args[0].get<Tensor>()->to(DType::float64).contiguous();
       const std::int64_t width = x.size(1);
+      const std::int64_t half = width / 2;
       DeviceResult result;
       result.output = changed_elements(*of.materialised.args[0].get<Tensor>(), [&](double value, std::int64_t i) {
         const double* row = x.data<double>() + i / width * width;
         double mean = 0;
         double squares = 0;
-        for (std::int64_t k = 0; k < width / 2; ++k) mean += row[k] / static_cast<double>(width / 2);
-        for (std::int64_t k = 0; k < width / 2; ++k) squares += (row[k] - mean) * (row[k] - mean);
-        return (value - mean) / std::sqrt(squares / static_cast<double>(width / 2) + 1e-5);
+        for (std::int64_t k = 0; k < half; ++k) mean += row[k] / static_cast<double>(half);
+        for (std::int64_t k = 0; k < half; ++k) squares += (row[k] - mean) * (row[k] - mean);
+        return (value - mean) / std::sqrt(squares / static_cast<double>(half) + 1e-5);
       });
       return result;
     }
