@@ -27,7 +27,6 @@ using msrun::testing::WithoutPrivileges;
 using msrun::testing::write_file;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 namespace fs = std::filesystem;
 
 std::vector<std::string> scopes(const Graph& graph) {

@@ -213,7 +213,7 @@ TEST_F(Parts, ArgumentsOfFewerAxesAreCutWhereTheyBelongToTheAxis) {
   ApiCall norm = call_of("Functional.layer_norm.0", {{256, 256}}, {256, 256});
   norm.args.emplace_back(List{std::int64_t{256}});
   norm.args.push_back(call_of("", {{256}}, {}).args.front());
-  EXPECT_TRUE(part_of(norm, 256 * 4, false));
+  EXPECT_TRUE(part_of(norm, std::int64_t{256} * 4, false));
 }
 
 // A batch norm mixes all but the channels, to each of which belongs one element of weight and bias.
@@ -221,7 +221,7 @@ TEST_F(Parts, ParametersOfChannelsAreCutWithThem) {
   ApiCall norm = call_of("Functional.batch_norm.0", {{4, 512, 2}}, {4, 512, 2});
   const Value parameter = call_of("", {{512}}, {}).args.front();
   norm.args.insert(norm.args.end(), {None{}, None{}, parameter, parameter, Value(true)});
-  const auto part = part_of(norm, 2 * 77, false);
+  const auto part = part_of(norm, std::int64_t{2} * 77, false);
   ASSERT_TRUE(part);
   EXPECT_EQ(part->axis, 1);
   EXPECT_EQ(part->places.size(), 8U);
@@ -232,7 +232,7 @@ TEST_F(Parts, ParametersOfChannelsAreCutWithThem) {
 TEST_F(Parts, MayBeOnePlaceOfACoarseAxis) {
   ApiCall softmax = call_of("Functional.softmax.0", {{32, 8}}, {32, 8});
   softmax.kwargs = {{"dim", Value(std::int64_t{1})}};
-  const auto part = part_of(softmax, 8 * 21, false);
+  const auto part = part_of(softmax, std::int64_t{8} * 21, false);
   ASSERT_TRUE(part);
   EXPECT_EQ(part->places, (std::vector<std::int64_t>{21}));
 }
@@ -258,7 +258,7 @@ TEST_F(Parts, AreHeadsOfASampleThatIsTooLarge) {
 
 TEST_F(Parts, GradientsOfMeansAreScaled) {
   const ApiCall loss = call_of("Functional.mse_loss.0", {{1024, 4}, {1024, 4}}, {});
-  const auto part = part_of(loss, 4 * 1000, true);
+  const auto part = part_of(loss, std::int64_t{4} * 1000, true);
   ASSERT_TRUE(part);
   EXPECT_TRUE(std::ranges::binary_search(part->places, 1000));
 }
