@@ -5,13 +5,19 @@
 
 namespace msrun {
 
-std::string without_empty_entries(std::string_view list) {
-  std::string kept;
+std::vector<std::string> listed_folders(std::string_view list) {
+  std::vector<std::string> folders;
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(':'), list.size());
-    if (end > 0) kept += (kept.empty() ? "" : ":") + std::string(list.substr(0, end));
+    if (end > 0) folders.emplace_back(list.substr(0, end));
     list.remove_prefix(std::min(end + 1, list.size()));
   }
+  return folders;
+}
+
+std::string without_empty_entries(std::string_view list) {
+  std::string kept;
+  for (const std::string& folder : listed_folders(list)) kept += (kept.empty() ? "" : ":") + folder;
   return kept;
 }
 

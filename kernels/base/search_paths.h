@@ -3,10 +3,14 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace msrun {
 
-// A list of folders such as PATH without its empty entries, which stand for the current folder.
+// The folders of a list such as PATH, but for its empty entries, which stand for the current folder.
+std::vector<std::string> listed_folders(std::string_view list);
+
+// The list without those entries.
 std::string without_empty_entries(std::string_view list);
 
 // Leaves the current folder out where PATH and PYTHONPATH have it unnamed, for this process and whatever it starts: a

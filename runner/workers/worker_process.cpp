@@ -21,6 +21,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/own_programs.h"
 #include "kernels/base/processes.h"
+#include "kernels/base/search_paths.h"
 #include "kernels/base/text.h"
 #include "runner/workers/frames.h"
 
@@ -142,12 +143,9 @@ std::string find_python(const std::string& python, const WorkerFramework& framew
     throw UserError(std::string(from) + ": " + sanitised(name) + " is no program that can be run");
   }
   const char* variable = std::getenv("PATH");
-  std::string_view path = variable == nullptr ? "/usr/bin:/bin" : variable;
-  while (!path.empty()) {
-    const std::size_t colon = path.find(':');
-    const fs::path candidate = fs::path(path.substr(0, colon)) / name;
-    if (colon != 0 && is_program(candidate)) return candidate.string();
-    path = colon == std::string_view::npos ? std::string_view() : path.substr(colon + 1);
+  for (const std::string& folder : listed_folders(variable == nullptr ? "/usr/bin:/bin" : variable)) {
+    const fs::path candidate = fs::path(folder) / name;
+    if (is_program(candidate)) return candidate.string();
   }
   if (is_default) {
     const std::string package(framework.name);

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "kernels/base/search_paths.h"
 #include "kernels/io/yaml/yaml.h"
 
 namespace msrun {
@@ -19,16 +20,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view in_package = "msprobe/pytorch/api_accuracy_checker/config.yaml";
 
-// The parts of a variable of the environment such as PATH.
-std::vector<fs::path> listed_in(const char* variable) {
-  std::vector<fs::path> paths;
-  const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nothing sets variables
-  for (std::string_view rest = value == nullptr ? "" : value; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (end > 0) paths.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return paths;
+// The folders of a variable of the environment such as PATH.
+std::vector<std::string> listed_in(const char* variable) {
+  const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): set before threads are
+  return listed_folders(value == nullptr ? "" : value);
 }
 
 // The folders of packages below the one that an interpreter is installed in.
@@ -47,13 +42,15 @@ std::vector<fs::path> package_folders(const fs::path& prefix) {
 
 // In the order in which Python would look.
 std::vector<fs::path> folders_of_python() {
-  std::vector<fs::path> folders = listed_in("PYTHONPATH");
+  const std::vector<std::string> named = listed_in("PYTHONPATH");
+  std::vector<fs::path> folders(named.begin(), named.end());
   std::vector<fs::path> prefixes;
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    for (const fs::path& prefix : listed_in(variable)) prefixes.push_back(prefix);
+    for (const std::string& prefix : listed_in(variable)) prefixes.emplace_back(prefix);
   }
   std::error_code error;
-  for (const fs::path& folder : listed_in("PATH")) {
+  for (const std::string& name : listed_in("PATH")) {
+    const fs::path folder(name);
     if (!fs::exists(folder / "python3", error)) continue;
     prefixes.push_back(folder.parent_path());
     break;

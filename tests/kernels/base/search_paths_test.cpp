@@ -14,6 +14,11 @@ TEST(SearchPaths, HaveNoEmptyEntries) {
   for (const char* empty : {"", ":", ":::"}) EXPECT_EQ(without_empty_entries(empty), "") << empty;
 }
 
+TEST(SearchPaths, AreFolders) {
+  EXPECT_EQ(listed_folders(":/a::b:"), (std::vector<std::string>{"/a", "b"}));
+  EXPECT_TRUE(listed_folders("::").empty());
+}
+
 TEST(SearchPaths, NameNoFolderThatIsMeantBySilence) {
   const std::string path = std::getenv("PATH");
   setenv("PATH", (":" + path).c_str(), 1);
