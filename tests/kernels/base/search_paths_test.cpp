@@ -20,11 +20,10 @@ TEST(SearchPaths, AreFolders) {
 }
 
 TEST(SearchPaths, NameNoFolderThatIsMeantBySilence) {
-  const std::string path = std::getenv("PATH");
-  setenv("PATH", (":" + path).c_str(), 1);
+  setenv("PATH", ":/bin::/usr/bin", 1);
   setenv("PYTHONPATH", ":", 1);
   search_no_unnamed_folder();
-  EXPECT_EQ(std::getenv("PATH"), without_empty_entries(path));
+  EXPECT_STREQ(std::getenv("PATH"), "/bin:/usr/bin");
   EXPECT_EQ(std::getenv("PYTHONPATH"), nullptr);
 }
 
