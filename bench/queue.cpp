@@ -16,7 +16,6 @@
 
 #include "bench/options.h"
 #include "kernels/base/guarded_main.h"
-#include "runner/runner.h"
 #include "runner/shared/region.h"
 
 namespace msrun::bench {

@@ -6,16 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <system_error>
 #include <thread>
 
 #include "kernels/api/call_codec.h"
-#include "kernels/base/clock.h"
 #include "kernels/base/parallel.h"
 #include "kernels/tensor/memory.h"
 #include "kernels/tensor/storage_pool.h"
@@ -23,9 +20,9 @@
 #include "runner/device/device_wait.h"
 #include "runner/device/reply.h"
 #include "runner/process_memory.h"
-#include "runner/results/record.h"
 #include "runner/shared/queue_steps.h"
 #include "runner/token_watch.h"
+#include "runner/worker_loop.h"
 
 namespace msrun {
 namespace {
@@ -64,58 +61,58 @@ class SignalStack {
   stack_t before_{};
 };
 
-class Worker {
+class Worker final : public WorkerLoop {
  public:
   Worker(const RunnerSetup& setup, std::size_t index, Device& device, std::atomic<std::size_t>& next_retry,
          std::atomic<std::size_t>& busy)
-      : setup_(setup),
-        thread_(static_cast<std::uint32_t>(index)),
-        slot_(setup.queue.slots[setup.first_slot + index]),
-        ring_(setup.queue.rings[setup.first_slot + index]),
+      : WorkerLoop(setup, index, next_retry),
         device_(device),
-        next_retry_(next_retry),
         busy_(busy),
         check_(setup.check),
         generator_(static_cast<std::uint32_t>(setup.check.materialise.seed)) {}
 
-  void run() {
+  void work() {
     const SignalStack stack;
-    work_owner() = &slot_;
+    work_owner() = &slot();
     // Its token is for others while it waits; where the run is being stopped, it goes on without.
-    const WaitTerms terms{[this] { slot_.computing.store(0); }, [this] { take_processor_again(); },
-                          [this](bool waits) { slot_.kept_waiting.store(waits ? 1 : 0); }};
+    const WaitTerms terms{[this] { slot().computing.store(0); }, [this] { take_processor_again(); },
+                          [this](bool waits) { slot().kept_waiting.store(waits ? 1 : 0); }};
     wait_terms() = &terms;
     const LastWords words = [this](std::string_view text) {
-      slot_.last_words[text.copy(slot_.last_words.data(), slot_.last_words.size() - 1)] = 0;
+      slot().last_words[text.copy(slot().last_words.data(), slot().last_words.size() - 1)] = 0;
     };
     last_words() = &words;
-    while (setup_.queue.acquire_processor(slot_, [&] { return any_left(); })) {
-      const std::optional<std::uint32_t> item = take();
-      if (!item) break;
-      // Waiting for memory is waiting for others and does not count as time of this task.
-      if (!setup_.queue.admit(slot_, setup_.plan.tasks[setup_.items.task(*item)].memory)) break;
-      begin();
-      std::optional<ApiResult> result = check_in_memory(*item);
-      if (!result) break;
-      result->run = {thread_, began_, (steady_nanoseconds() - slot_.since.load()) / 1000};
-      // Nor does what follows, which depends on the supervisor.
-      slot_.since.store(0);
-      passed(QueueStep::call_computed);
-      setup_.queue.release(slot_);
-      send(setup_.items.on_all_devices() ? encode(ResultPart{setup_.items.part(*item), *result}) : encode(*result));
-      passed(QueueStep::result_sent);
-      slot_.task.store(WorkerSlot::idle);
-      passed(QueueStep::slot_emptied);
-    }
+    run();
     wait_terms() = nullptr;
     last_words() = nullptr;
-    setup_.queue.release(slot_);
-    slot_.task.store(WorkerSlot::idle);
-    passed(QueueStep::thread_done);
     help_others();
   }
 
  private:
+  // First with a fair share of the memory; a call whose outputs are far beyond the estimate is run again with all of
+  // it, while no other call holds any.
+  std::optional<ApiResult> check(std::uint32_t item) override {
+    const std::uint32_t task = setup().items.task(item);
+    take_part(item);
+    const QueueControl& control = *setup().queue.control;
+    const std::uint64_t at_a_time = std::min<std::uint64_t>(control.processors, setup().queue.slots.size());
+    const std::uint64_t share = std::max(control.memory_budget / at_a_time, 2 * setup().plan.tasks[task].memory);
+    {
+      const TensorMemoryScope scope(std::min(share, control.memory_budget));
+      ApiResult result = check_task(task);
+      if (!scope.exceeded() || share >= control.memory_budget) return result;
+    }
+    if (!begin_again(control.memory_budget)) return std::nullopt;
+    const TensorMemoryScope scope(control.memory_budget);
+    return check_task(task);
+  }
+
+  void wake() override {
+    const std::uint64_t one = 1;
+    // The counter cannot overflow; a failed write only delays the supervisor to its next tick.
+    [[maybe_unused]] const ssize_t written = write(setup().notify, &one, sizeof(one));
+  }
+
   // The queue has run dry: the large calls that others are still at may use this thread.
   void help_others() {
     if (busy_.fetch_sub(1) == 1) {
@@ -124,93 +121,48 @@ class Worker {
     }
     HelpTerms terms;
     terms.done = [&] { return busy_.load() == 0; };
-    terms.enter = [&] { return setup_.queue.acquire_processor(slot_, [&] { return busy_.load() != 0; }); };
-    terms.leave = [&] { setup_.queue.release(slot_); };
+    terms.enter = [&] { return setup().queue.acquire_processor(slot(), [&] { return busy_.load() != 0; }); };
+    terms.leave = [&] { setup().queue.release(slot()); };
     help_until(terms);
-    setup_.queue.release(slot_);
+    setup().queue.release(slot());
   }
 
   // While others have the processors its call gets no older.
   void take_processor_again() {
-    slot_.kept_waiting.store(1);
-    setup_.queue.acquire_processor(slot_, [] { return true; });
-    slot_.kept_waiting.store(0);
-  }
-
-  bool any_left() const {
-    return next_retry_.load() < setup_.retries.size() || (!setup_.alone && setup_.queue.any_left());
-  }
-
-  std::optional<std::uint32_t> take() {
-    slot_.since.store(0);
-    const std::size_t retry = next_retry_.fetch_add(1);
-    if (retry < setup_.retries.size()) {
-      passed(QueueStep::retry_taken);
-      slot_.task.store(setup_.retries[retry]);
-      return setup_.retries[retry];
-    }
-    return setup_.alone ? std::nullopt : setup_.queue.take(slot_);
-  }
-
-  void begin() {
-    slot_.since.store(steady_nanoseconds());
-    began_ = static_cast<std::uint64_t>(unix_seconds() * 1e6);
-    passed(QueueStep::call_begun);
-  }
-
-  // First with a fair share of the memory; a call whose outputs are far beyond the estimate is run again with all of
-  // it, while no other call holds any. Nothing if the run is being stopped.
-  std::optional<ApiResult> check_in_memory(std::uint32_t item) {
-    const std::uint32_t task = setup_.items.task(item);
-    take_part(item);
-    const QueueControl& control = *setup_.queue.control;
-    const std::uint64_t at_a_time = std::min<std::uint64_t>(control.processors, setup_.queue.slots.size());
-    const std::uint64_t share = std::max(control.memory_budget / at_a_time, 2 * setup_.plan.tasks[task].memory);
-    {
-      const TensorMemoryScope scope(std::min(share, control.memory_budget));
-      ApiResult result = check(task);
-      if (!scope.exceeded() || share >= control.memory_budget) return result;
-    }
-    setup_.queue.release(slot_);
-    slot_.since.store(0);
-    if (!setup_.queue.acquire_processor(slot_, [] { return true; }) ||
-        !setup_.queue.admit(slot_, control.memory_budget)) {
-      return std::nullopt;
-    }
-    begin();
-    const TensorMemoryScope scope(control.memory_budget);
-    return check(task);
+    slot().kept_waiting.store(1);
+    setup().queue.acquire_processor(slot(), [] { return true; });
+    slot().kept_waiting.store(0);
   }
 
   // What is done for this item. Runs of a call on different devices have different numbers.
   void take_part(std::uint32_t item) {
-    if (!setup_.items.on_all_devices()) return;
-    const std::uint32_t part = setup_.items.part(item);
-    check_.only_device = !setup_.items.is_check(part);
+    if (!setup().items.on_all_devices()) return;
+    const std::uint32_t part = setup().items.part(item);
+    check_.only_device = !setup().items.is_check(part);
     check_.further_check = part > 0;
-    check_.first_run = part % setup_.items.devices() * check_.repeat;
+    check_.first_run = part % setup().items.devices() * check_.repeat;
   }
 
-  ApiResult check(std::uint32_t task) {
-    ApiCall call = decode_call(setup_.plan.call(task));
-    const std::string_view gradients = setup_.plan.gradients(task);
+  ApiResult check_task(std::uint32_t task) {
+    ApiCall call = decode_call(setup().plan.call(task));
+    const std::string_view gradients = setup().plan.gradients(task);
     if (!gradients.empty()) {
       call.has_backward = true;
       call.grad_inputs = decode_list(gradients);
     }
-    const std::string_view forms = setup_.plan.output_forms(task);
+    const std::string_view forms = setup().plan.output_forms(task);
     if (!forms.empty()) call.output_forms = decode_list(forms);
-    const std::string_view outputs = setup_.plan.outputs(task);
+    const std::string_view outputs = setup().plan.outputs(task);
     if (!outputs.empty()) {
       call.recorded.emplace();
       call.recorded->outputs = decode_list(outputs);
-      const std::string_view output_gradients = setup_.plan.output_gradients(task);
+      const std::string_view output_gradients = setup().plan.output_gradients(task);
       if (!output_gradients.empty()) call.recorded->gradients = decode_list(output_gradients);
     }
-    if (setup_.stream) move_stream(setup_.plan.tasks[task].stream_word);
-    if (!setup_.ranks.empty()) be_at(setup_.ranks[setup_.plan.tasks[task].rank]);
-    ApiResult result = check_api(call, task, device_, setup_.device_id, check_);
-    result.name = setup_.plan.title(task);
+    if (setup().stream) move_stream(setup().plan.tasks[task].stream_word);
+    if (!setup().ranks.empty()) be_at(setup().ranks[setup().plan.tasks[task].rank]);
+    ApiResult result = check_api(call, task, device_, setup().device_id, check_);
+    result.name = setup().plan.title(task);
     return result;
   }
 
@@ -224,36 +176,13 @@ class Worker {
 
   void move_stream(std::uint64_t word) {
     if (generator_.position() > word) {
-      generator_ = MersenneTwister(static_cast<std::uint32_t>(setup_.check.materialise.seed));
+      generator_ = MersenneTwister(static_cast<std::uint32_t>(setup().check.materialise.seed));
     }
     generator_.discard(word - generator_.position());
     check_.materialise.stream = &generator_;
   }
 
-  void send(std::string_view record) {
-    const std::string framed = frame_record(record);
-    std::string_view rest = framed;
-    while (true) {
-      rest.remove_prefix(ring_.push(rest));
-      if (setup_.queue.control->results_waiting.exchange(1) == 0) {
-        passed(QueueStep::result_announced);
-        const std::uint64_t one = 1;
-        // The counter cannot overflow; a failed write only delays the supervisor to its next tick.
-        [[maybe_unused]] const ssize_t written = write(setup_.notify, &one, sizeof(one));
-        passed(QueueStep::supervisor_woken);
-      }
-      if (rest.empty()) return;
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
-    }
-  }
-
-  const RunnerSetup& setup_;
-  std::uint32_t thread_;     // of this process's
-  std::uint64_t began_ = 0;  // the call under way: microseconds since 1970
-  WorkerSlot& slot_;
-  ResultRing& ring_;
   Device& device_;
-  std::atomic<std::size_t>& next_retry_;
   std::atomic<std::size_t>& busy_;  // threads of this process that still take tasks
   CheckOptions check_;
   MersenneTwister generator_;
@@ -310,23 +239,6 @@ std::unique_ptr<TokenWatch> watch_tokens(const RunnerSetup& setup, std::vector<s
 
 }  // namespace
 
-std::string frame_record(std::string_view record) {
-  const auto size = static_cast<std::uint32_t>(record.size());
-  std::string framed(reinterpret_cast<const char*>(&size), sizeof(size));
-  framed += record;
-  return framed;
-}
-
-bool unframe_record(std::string& received, std::size_t& consumed, std::string_view& record) {
-  std::uint32_t size = 0;
-  if (received.size() - consumed < sizeof(size)) return false;
-  std::memcpy(&size, received.data() + consumed, sizeof(size));
-  if (received.size() - consumed - sizeof(size) < size) return false;
-  record = std::string_view(received).substr(consumed + sizeof(size), size);
-  consumed += sizeof(size) + size;
-  return true;
-}
-
 void run_runner(const RunnerSetup& setup) {
   limit_core_dumps(setup.core_dumps);
   if (setup.near_device && setup.check.tested_on == TestedOn::hardware) {
@@ -351,7 +263,7 @@ void run_runner(const RunnerSetup& setup) {
   pool.reserve(threads);
   for (std::size_t i = 0; i < threads; ++i) {
     try {
-      pool.emplace_back([&, i] { Worker(setup, i, *device, next_retry, busy).run(); });
+      pool.emplace_back([&, i] { Worker(setup, i, *device, next_retry, busy).work(); });
     } catch (const std::exception&) {
       busy.fetch_sub(threads - i);
       wake_helpers();

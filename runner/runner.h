@@ -49,9 +49,4 @@ struct RunnerSetup {
 // Body of the forked process. Returns when the queue has run dry or the run is being stopped.
 void run_runner(const RunnerSetup& setup);
 
-// Frames one result for a ring: its length, then its bytes.
-std::string frame_record(std::string_view record);
-// Takes the first whole record off the front of received; false if there is none yet.
-bool unframe_record(std::string& received, std::size_t& consumed, std::string_view& record);
-
 }  // namespace msrun

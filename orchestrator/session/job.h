@@ -86,6 +86,8 @@ class Job {
   virtual ProgressView& view() = 0;
   // What is checked in each call, and in which order. May bring the files of an earlier run up to date.
   virtual void instruct(const SessionState& session, SupervisorOptions& supervision) = 0;
+  // In every forked runner: closes what that must not hold.
+  virtual void leave_in_child() {}
   // Everything that has been found so far reaches the storage device.
   virtual void make_durable() {}
   // Says in the log where the results will be, and to the event.

@@ -268,7 +268,6 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   compare.quantization_apis = session.quantization_apis;
   supervision.check.sampled_work = options.sampled_work;
   supervision.check.error_data = error_data_;
-  supervision.in_child = [this] { journal_->close_in_child(); };
 }
 
 void PreCheckJob::finish(bool complete) {

@@ -30,6 +30,7 @@ class PreCheckJob final : public Job {
   void finish_without_calls() override;
   ResultStore& open(const SessionState& session) override;
   OwnJournal own_journal() const override { return {files_.journal, attempts_}; }
+  void leave_in_child() override { journal_->close_in_child(); }
   ProgressView& view() override { return *view_; }
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void make_durable() override { results_->make_durable(); }

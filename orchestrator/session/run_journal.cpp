@@ -99,34 +99,13 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
   const std::string metadata = journal::read_header(*file).metadata;
   require_same_run(metadata, session, path);
   warn_of_other_device(metadata, session, path);
-  StoredResults results(session.plan.size());
-  const std::uint64_t most_kept = kept_results(parsed_json<RunHeader>(metadata)).value_or(0);
-  StoredResults kept;
-  std::map<std::uint32_t, std::vector<ResultPart>> parts;  // by task
-  AttemptHistory attempts;
-  RecordHandlers handlers;
-  // A call that ran again for its SKIP has several results: the last counts.
-  handlers.result = [&](ApiResult&& result) {
-    if (result.task < results.tasks()) {
-      parts.erase(result.task);
-      return results.put(result);
-    }
-    result.task -= static_cast<std::uint32_t>(results.tasks());
-    if (result.task >= most_kept) return;
-    if (kept.tasks() <= result.task) kept.resize(std::max<std::size_t>(1024, std::size_t{result.task} * 2));
-    kept.put(result);
-  };
-  handlers.part = [&](ResultPart&& part) { parts[part.result.task].push_back(std::move(part)); };
-  handlers.attempt = [&](const AttemptNote& note) { attempts.see(note); };
-  const journal::Recovery recovery = read_records(*file, handlers);
-  warn_of_losses(recovery, path);
-  KeptResults others = placed(session, kept);
-  std::vector<ResultPart> waiting;
-  for (auto& [task, of_task] : parts) std::ranges::move(of_task, std::back_inserter(waiting));
-  return {journal::Writer::resume(std::move(file), recovery.valid_size, recovery.next_sequence),
-          std::move(results),
-          std::move(waiting),
-          std::move(attempts),
+  JournalledRun run = read_run(*file, session.plan.size(), kept_results(parsed_json<RunHeader>(metadata)).value_or(0));
+  warn_of_losses(run.recovery, path);
+  KeptResults others = placed(session, run.kept);
+  return {journal::Writer::resume(std::move(file), run.recovery.valid_size, run.recovery.next_sequence),
+          std::move(run.results),
+          std::move(run.parts),
+          std::move(run.attempts),
           std::move(others),
           {},
           false,
@@ -251,6 +230,29 @@ EarlierRun continue_journal(const SessionState& session, const RunFiles& files) 
 }
 
 }  // namespace
+
+JournalledRun read_run(const journal::Source& journal, std::size_t tasks, std::uint64_t most_kept) {
+  JournalledRun run;
+  run.results.resize(tasks);
+  std::map<std::uint32_t, std::vector<ResultPart>> parts;  // by task
+  RecordHandlers handlers;
+  // A call that ran again for its SKIP has several results: the last counts.
+  handlers.result = [&](ApiResult&& result) {
+    if (result.task < tasks) {
+      parts.erase(result.task);
+      return run.results.put(result);
+    }
+    result.task -= static_cast<std::uint32_t>(tasks);
+    if (result.task >= most_kept) return;
+    if (run.kept.tasks() <= result.task) run.kept.resize(std::max<std::size_t>(1024, std::size_t{result.task} * 2));
+    run.kept.put(result);
+  };
+  handlers.part = [&](ResultPart&& part) { parts[part.result.task].push_back(std::move(part)); };
+  handlers.attempt = [&](const AttemptNote& note) { run.attempts.see(note); };
+  run.recovery = read_records(journal, handlers);
+  for (auto& [task, of_task] : parts) std::ranges::move(of_task, std::back_inserter(run.parts));
+  return run;
+}
 
 std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path,
                                              const CsvStyle& style, NewFile& new_file, const MoreMetadata& more) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "journal/reader.h"
 #include "journal/writer.h"
 #include "orchestrator/output/results.h"
 #include "orchestrator/session/error_data_folder.h"
@@ -22,6 +23,19 @@ namespace msrun {
 // how the CSVs are written, style, so that they can be made of it alone. Throws journal::WriteError.
 std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path,
                                              const CsvStyle& style, NewFile& new_file, const MoreMetadata& more = {});
+
+// What the journal of a run holds.
+struct JournalledRun {
+  StoredResults results;          // of the planned calls
+  std::vector<ResultPart> parts;  // of calls for all devices that have no result
+  AttemptHistory attempts;
+  StoredResults kept;  // of calls that are not planned, by their place among each other
+  journal::Recovery recovery;
+};
+
+// Reads the journal of a run that has planned so many calls, and keeps the results of at most so many others. Throws
+// what read_records() throws.
+JournalledRun read_run(const journal::Source& journal, std::size_t tasks, std::uint64_t most_kept);
 
 // What an earlier run left behind, and its journal, open to be continued.
 struct EarlierRun {

@@ -24,6 +24,7 @@
 #include "orchestrator/session/limits.h"
 #include "orchestrator/session/overflow_job.h"
 #include "orchestrator/session/pre_check_job.h"
+#include "orchestrator/supervise/linux_host.h"
 #include "orchestrator/supervise/signals.h"
 #include "orchestrator/view/github_view.h"
 #include "runner/results/reason.h"
@@ -174,7 +175,8 @@ SessionEnd Session::run_supervisor(ResultStore& results) {
 
 RunEnd Session::supervise_share(RunState& run, ResultStore& results, const SupervisorOptions& supervision,
                                 bool& interrupted) {
-  Supervisor supervisor(state_.plan, supervision, run, results, job_.view());
+  LinuxHost host([this] { job_.leave_in_child(); });
+  Supervisor supervisor(state_.plan, supervision, run, results, job_.view(), host);
   const RunEnd end = supervisor.run();
   runners_peak_ = std::max(runners_peak_, supervisor.runners_peak());
   interrupted = supervisor.interrupted();

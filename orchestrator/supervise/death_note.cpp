@@ -8,19 +8,19 @@
 
 namespace msrun {
 
-DeathNote death_note(const RunnerProcess& process, const WorkItems& items, const std::vector<std::uint32_t>& in_flight,
+DeathNote death_note(const RunnerSeat& seat, const WorkItems& items, const std::vector<std::uint32_t>& in_flight,
                      const std::vector<std::uint32_t>& to_blame) {
   DeathNote note;
   const double now = unix_seconds();
   note.time = static_cast<std::uint64_t>(now * 1e6);
-  note.device = process.device();
+  note.device = seat.device();
   const double steady = steady_seconds();
-  const std::vector<RunnerProcess::Activity> activities = process.activities();
+  const std::vector<RunnerSeat::Activity> activities = seat.activities();
   for (const std::uint32_t item : in_flight) {
     DeathNote::Call call;
     call.task = items.task(item);
     call.blamed = std::ranges::find(to_blame, item) != to_blame.end();
-    const auto activity = std::ranges::find(activities, item, &RunnerProcess::Activity::task);
+    const auto activity = std::ranges::find(activities, item, &RunnerSeat::Activity::task);
     if (activity != activities.end()) {
       call.thread = activity->thread;
       if (activity->since > 0) call.began = static_cast<std::uint64_t>((now - (steady - activity->since)) * 1e6);

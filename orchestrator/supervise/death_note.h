@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "orchestrator/supervise/runner_process.h"
+#include "orchestrator/supervise/runner_seat.h"
 #include "runner/results/record.h"
 #include "runner/shared/plan_view.h"
 #include "runner/shared/work_items.h"
@@ -13,7 +13,7 @@ namespace msrun {
 
 // The items that were in flight in a process that has just ended, with what its slots tell of them; those to blame are
 // marked. Reason, and what becomes of device and calls, are the caller's to say.
-DeathNote death_note(const RunnerProcess& process, const WorkItems& items, const std::vector<std::uint32_t>& in_flight,
+DeathNote death_note(const RunnerSeat& seat, const WorkItems& items, const std::vector<std::uint32_t>& in_flight,
                      const std::vector<std::uint32_t>& to_blame);
 
 // The result of a call that does not run again: SKIP after so many attempts.

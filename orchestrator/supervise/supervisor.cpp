@@ -10,7 +10,6 @@
 
 #include "kernels/base/clock.h"
 #include "kernels/base/counted.h"
-#include "orchestrator/supervise/signals.h"
 #include "runner/results/attempts.h"
 
 namespace msrun {
@@ -18,7 +17,6 @@ namespace {
 
 // Seconds. Results are collected at most this often, so that one frame and one write carry many of them.
 constexpr double collect_interval = 0.003;
-constexpr double tick_interval = 0.1;
 // Seconds that calls in flight may go on for after SIGTERM.
 constexpr double terminate_grace = 5;
 // Seconds within which another SIGTERM or SIGHUP belongs to the first: who ends a job tells a process and then its
@@ -39,7 +37,7 @@ bool contains(const std::vector<T>& values, const T& value) {
 }  // namespace
 
 Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, RunState& run, ResultStore& results,
-                       ProgressView& view)
+                       ProgressView& view, Host& host)
     : plan_(plan),
       options_(options),
       run_(run),
@@ -54,13 +52,14 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, RunSt
       time_left_(plan.view(), items_, queues_of(lanes_),
                  std::min<std::size_t>(total_threads(options), options.processors)),
       limits_(options.task_timeout, plan.view(), options.check.repeat, items_),
+      host_(host),
       own_time_(steady_seconds()) {
   if (items_.on_all_devices()) note_queued_checks();
   std::size_t slot = 0;
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     Lane& lane = lanes_[items_.on_all_devices() ? i : 0];
     runners_.push_back(
-        {RunnerProcess(options.devices[i], lane.queue, slot, options.threads[i]), &lane, &run.devices[i]});
+        {RunnerSeat(options.devices[i], lane.queue, slot, options.threads[i]), host.runner(i), &lane, &run.devices[i]});
     slot += options.threads[i];
   }
 }
@@ -74,20 +73,6 @@ Supervisor::~Supervisor() {
 }
 
 RunEnd Supervisor::run() {
-  const HeldSignals held;
-  signals_ = signal_queue();
-  loop_.watch(signals_.get(), [this] { on_signals(); });
-  timer_ = make_timer(tick_interval);
-  loop_.watch(timer_.get(), [this] {
-    take_count(timer_.get());
-    on_tick();
-  });
-  for (Runner& runner : runners_) {
-    loop_.watch(runner.process.results_descriptor(), [this, &runner] {
-      take_count(runner.process.results_descriptor());
-      results_pending_ = true;
-    });
-  }
   record_planned_skips();
   if (!std::exchange(run_.has_begun, true)) results_.note(start_note());
   note_in_flight();
@@ -110,24 +95,23 @@ RunEnd Supervisor::run() {
 
 void Supervisor::handle_events() {
   const double next_collect = last_collect_ + collect_interval;
-  loop_.wait(results_pending_ ? std::max(0.0, next_collect - steady_seconds()) : -1);
+  const Host::News news = host_.wait(results_pending_ ? std::max(0.0, next_collect - steady_seconds()) : -1);
+  for (const int number : news.signals) on_signal(number);
+  results_pending_ |= news.results;
+  for (const std::size_t place : news.ended) on_runner_end(runners_[place]);
+  if (news.tick) on_tick();
   if (results_pending_ && steady_seconds() >= next_collect) collect();
 }
 
-void Supervisor::on_signals() {
-  while (const std::optional<int> signal_number = next_signal(signals_.get())) {
-    const bool terminate = *signal_number != SIGINT;
-    const double now = steady_seconds();
-    if (terminate && terminated_ > 0 && now - terminated_ < same_request) continue;
-    if (++interrupts_ == 1) {
-      request_stop();
-      if (terminate) terminated_ = now;
-      spdlog::warn("Stopping: calls that are running are finished first{}.",
-                   terminate ? "" : "; press Ctrl-C again to stop at once");
-    } else {
-      kill_runners();
-    }
-  }
+void Supervisor::on_signal(int number) {
+  const bool terminate = number != SIGINT;
+  const double now = steady_seconds();
+  if (terminate && terminated_ > 0 && now - terminated_ < same_request) return;
+  if (++interrupts_ > 1) return kill_runners();
+  request_stop();
+  if (terminate) terminated_ = now;
+  spdlog::warn("Stopping: calls that are running are finished first{}.",
+               terminate ? "" : "; press Ctrl-C again to stop at once");
 }
 
 void Supervisor::on_tick() {
@@ -135,7 +119,7 @@ void Supervisor::on_tick() {
   if (control_.results_waiting.load() != 0) results_pending_ = true;
   const double seconds = own_time_.pass(steady_seconds());
   for (Runner& runner : runners_) {
-    if (runner.process.running() && runner.ended == Ended::not_by_us) watch_over(runner, seconds);
+    if (runner.process->running() && runner.ended == Ended::not_by_us) watch_over(runner, seconds);
   }
   if (terminated_ > 0 && steady_seconds() - terminated_ > terminate_grace) kill_runners();
   note_in_flight();
@@ -157,38 +141,37 @@ void Supervisor::watch_over(Runner& runner, double seconds) {
   const auto end = [&](Ended why, double limit) {
     runner.ended = why;
     runner.limit = limit;
-    runner.process.kill();
+    runner.process->kill();
   };
   const double silence = nothing_left ? limits_.idle() : limits_.silent();
   if (clock.silent() > silence) return end(Ended::stopped_from_outside, silence);
-  runner.timed_out = limits_.exceeded(clock, runner.process.device());
+  runner.timed_out = limits_.exceeded(clock, runner.seat.device());
   if (!runner.timed_out.empty()) return end(Ended::call_over_time, limits_.of(runner.timed_out.front()));
   if (clock.starting() > options_.slow_opening && !runner.opening_told) {
     runner.opening_told = true;
     const double limit = limits_.starting();
-    spdlog::warn("Device {} has been opened for {:.0f} s and is not ready yet{}.", runner.process.device(),
+    spdlog::warn("Device {} has been opened for {:.0f} s and is not ready yet{}.", runner.seat.device(),
                  clock.starting(),
                  std::isinf(limit) ? "" : "; it is ended after " + std::to_string(std::lround(limit)) + " s");
   }
   if (clock.starting() > limits_.starting()) return end(Ended::not_started, limits_.starting());
   if (clock.idle() > limits_.idle()) {
     spdlog::warn("The runner of device {} had nothing left to do and did not end within {:.0f} s; it is ended.",
-                 runner.process.device(), limits_.idle());
+                 runner.seat.device(), limits_.idle());
     end(Ended::nothing_left, limits_.idle());
   }
 }
 
 void Supervisor::on_runner_end(Runner& runner) {
-  const std::optional<int> wait_status = runner.process.reap();
+  const std::optional<int> wait_status = runner.process->reap();
   if (!wait_status) return;
-  loop_.forget(runner.process.end_descriptor());
   drain(runner);
   results_.commit();  // what it has finished is told before its end is
   const bool stopped = stopping();
   // An exit code of 0 is a death as well, of a call that made its process exit, if not all was done.
   const bool died = *wait_status != 0 || !nothing_left_for(runner);
   if (died && !stopped) blame(runner, unfinished_tasks(runner, true), *wait_status);
-  runner.process.release_slots();
+  runner.seat.release();
   for (const std::uint32_t item : runner.given) {
     if (!results_.is_item_done(item)) runner.lane->retries.take_back(item);
   }
@@ -203,7 +186,7 @@ void Supervisor::replace(Runner& runner) {
   if (!runner.device->given_up) return start_runner(runner);
   // A device that was given up leaves its calls to one that has already finished, if no other is running.
   const auto idle = std::find_if(runners_.begin(), runners_.end(), [&](const Runner& other) {
-    return other.lane == runner.lane && !other.process.running() && !other.device->given_up;
+    return other.lane == runner.lane && !other.process->running() && !other.device->given_up;
   });
   if (idle != runners_.end()) start_runner(*idle);
 }
@@ -215,23 +198,19 @@ void Supervisor::start_runner(Runner& runner) {
   runner.opening_told = false;
   runner.given = std::move(batch.tasks);
   runner.alone = batch.alone;
-  runner.process.start([&] { run_as_child(runner); });
+  runner.seat.clear();
+  runner.process->start(setup_of(runner));
   runner.clock.restart();
-  loop_.watch(runner.process.end_descriptor(), [this, &runner] { on_runner_end(runner); });
 }
 
-void Supervisor::run_as_child(const Runner& runner) {
-  if (options_.in_child) options_.in_child();
-  lifeline_.write.reset();
+RunnerSetup Supervisor::setup_of(const Runner& runner) const {
   RunnerSetup setup;
   setup.plan = plan_.view();
   setup.queue = runner.lane->queue;
   setup.items = items_;
-  setup.first_slot = runner.process.first_slot();
-  setup.threads = runner.process.threads();
-  setup.device_id = runner.process.device();
-  setup.notify = runner.process.results_descriptor();
-  setup.lifeline = lifeline_.read.get();
+  setup.first_slot = runner.seat.first_slot();
+  setup.threads = runner.seat.threads();
+  setup.device_id = runner.seat.device();
   setup.check = options_.check;
   setup.ranks = options_.ranks;
   setup.stream = options_.stream;
@@ -240,7 +219,7 @@ void Supervisor::run_as_child(const Runner& runner) {
   setup.make_device = options_.make_device;
   setup.retries = runner.given;
   setup.alone = runner.alone;
-  run_runner(setup);
+  return setup;
 }
 
 Supervisor::Runner* Supervisor::usable_runner(const Lane& lane) {
@@ -305,16 +284,15 @@ bool Supervisor::stopping() const { return control_.stop.load() != 0; }
 void Supervisor::kill_runners() {
   request_stop();
   for (Runner& runner : runners_) {
-    if (!runner.process.running()) continue;
-    runner.process.end_now();
-    loop_.forget(runner.process.end_descriptor());
+    if (!runner.process->running()) continue;
+    runner.process->end_now();
     // What had been sent completely counts; the caller commits it.
     drain(runner);
   }
 }
 
 bool Supervisor::any_running() const {
-  return std::any_of(runners_.begin(), runners_.end(), [](const Runner& runner) { return runner.process.running(); });
+  return std::any_of(runners_.begin(), runners_.end(), [](const Runner& runner) { return runner.process->running(); });
 }
 
 bool Supervisor::nothing_left_for(const Runner& runner) const {
@@ -326,7 +304,7 @@ bool Supervisor::nothing_left_for(const Runner& runner) const {
 }
 
 void Supervisor::drain(Runner& runner) {
-  runner.process.drain([&](std::string_view record) {
+  runner.seat.drain([&](std::string_view record) {
     results_.add(record);
     runner.device->idle_stops = 0;
   });
@@ -355,7 +333,7 @@ void Supervisor::collect() {
   // Before the rings are read: a result that comes later announces itself again.
   control_.results_waiting.exchange(0);
   for (Runner& runner : runners_) {
-    if (runner.process.running()) drain(runner);
+    if (runner.process->running()) drain(runner);
   }
   note_in_flight();
   results_.commit();
@@ -399,7 +377,7 @@ void Supervisor::note_in_flight() {
 
 std::uint64_t Supervisor::runners_peak() const {
   std::uint64_t total = 0;
-  for (const Runner& runner : runners_) total += runner.process.peak();
+  for (const Runner& runner : runners_) total += runner.process->peak();
   return total;
 }
 
@@ -411,11 +389,15 @@ ProgressState Supervisor::progress_state() {
   state.total = run_.total;
   state.elapsed = now - run_.started;
   state.counts = results_.summary().counts();
-  std::vector<RunnerProcess::Activity> running;
+  std::vector<RunnerSeat::Activity> running;
   for (const Runner& runner : runners_) {
-    state.devices.push_back(activity_of(runner.process, plan_.view(), items_, now));
-    const std::vector<RunnerProcess::Activity> calls = runner.process.activities();
-    if (runner.process.running()) running.insert(running.end(), calls.begin(), calls.end());
+    if (!runner.process->running()) {
+      state.devices.push_back({runner.seat.device(), {}});
+      continue;
+    }
+    state.devices.push_back(activity_of(runner.seat, plan_.view(), items_, now));
+    const std::vector<RunnerSeat::Activity> calls = runner.seat.activities();
+    running.insert(running.end(), calls.begin(), calls.end());
   }
   const PhaseTimes& times = results_.times();
   const std::uint64_t spent = times.materialise + times.device + times.benchmark + times.compare;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -12,11 +13,11 @@
 
 #include "orchestrator/output/results.h"
 #include "orchestrator/plan/plan.h"
-#include "orchestrator/supervise/event_loop.h"
+#include "orchestrator/supervise/host.h"
 #include "orchestrator/supervise/lanes.h"
 #include "orchestrator/supervise/run_state.h"
 #include "orchestrator/supervise/runner_clock.h"
-#include "orchestrator/supervise/runner_process.h"
+#include "orchestrator/supervise/runner_seat.h"
 #include "orchestrator/supervise/time_left.h"
 #include "orchestrator/supervise/time_limits.h"
 #include "runner/results/record.h"
@@ -53,8 +54,6 @@ struct SupervisorOptions {
   std::function<bool()> may_go_on;
   // Whether other processes check calls of the run as well, so that nobody knows what is left for this one.
   bool with_others = false;
-  // Called in a forked child: closes what the child must not hold.
-  std::function<void()> in_child;
 };
 
 // How Supervisor::run ended: all calls have a result, the user stopped it, no device was left to run on, may_go_on said
@@ -65,7 +64,7 @@ class Supervisor {
  public:
   // All references outlive the supervisor, which changes the state of the run. Throws std::system_error.
   Supervisor(const Plan& plan, const SupervisorOptions& options, RunState& run, ResultStore& results,
-             ProgressView& view);
+             ProgressView& view, Host& host);
   // No runner is left behind.
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
@@ -86,10 +85,11 @@ class Supervisor {
   enum class Ended : std::uint8_t { not_by_us, call_over_time, stopped_from_outside, not_started, nothing_left };
 
   struct Runner {
-    RunnerProcess process;
+    RunnerSeat seat;
+    std::unique_ptr<RunnerProcess> process;
     Lane* lane = nullptr;
     DeviceRecord* device = nullptr;
-    RunnerClock clock{process.slots()};
+    RunnerClock clock{seat.slots()};
     std::vector<std::uint32_t> given{};  // items to run again, at its start
     bool alone = false;                  // with these
     Ended ended = Ended::not_by_us;
@@ -100,14 +100,14 @@ class Supervisor {
 
   // The loop.
   void handle_events();
-  void on_signals();
+  void on_signal(int number);
   void on_tick();
   void on_runner_end(Runner& runner);
   void watch_over(Runner& runner, double seconds);
 
   // Starting and stopping.
   void start_runner(Runner& runner);
-  void run_as_child(const Runner& runner);
+  RunnerSetup setup_of(const Runner& runner) const;
   Runner* usable_runner(const Lane& lane);
   bool start_lost();
   bool start_last();
@@ -150,10 +150,7 @@ class Supervisor {
   std::unordered_set<std::uint32_t> queued_checks_;  // items: checks on further devices that a queue or lane has had
   TimeLeft time_left_;
   TimeLimits limits_;
-  EventLoop loop_;
-  UniqueFd signals_;
-  UniqueFd timer_;
-  Lifeline lifeline_;  // runners watch its reading end
+  Host& host_;
   std::vector<Runner> runners_;
   std::vector<std::uint32_t> noted_in_flight_;  // tasks: what the journal says
   OwnTime own_time_;

@@ -12,19 +12,19 @@ namespace msrun {
 // The items in the slots of a runner that are not done: all, or those that it may have died of.
 std::vector<std::uint32_t> Supervisor::unfinished_tasks(const Runner& runner, bool under_way) const {
   std::vector<std::uint32_t> tasks;
-  for (const RunnerProcess::Activity& activity : runner.process.activities()) {
+  for (const RunnerSeat::Activity& activity : runner.seat.activities()) {
     if (!results_.is_item_done(activity.task) && (!under_way || activity.under_way())) tasks.push_back(activity.task);
   }
   return tasks;
 }
 
 void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flight, int wait_status) {
-  const int device = runner.process.device();
+  const int device = runner.seat.device();
   RunnerDied event;
   event.device = device;
   event.reason = reason_of(runner, wait_status);
   const std::vector<std::uint32_t> to_blame = suspects(runner, in_flight);
-  DeathNote note = death_note(runner.process, items_, in_flight, to_blame);
+  DeathNote note = death_note(runner.seat, items_, in_flight, to_blame);
   note.reason = event.reason;
   if (in_flight.empty() && is_failure(runner) && ++runner.device->failures >= options_.max_device_failures) {
     runner.device->given_up = true;
@@ -56,7 +56,7 @@ std::vector<std::uint32_t> Supervisor::suspects(const Runner& runner, const std:
     }
     return tasks;
   }
-  for (const RunnerProcess::Activity& activity : runner.process.activities()) {
+  for (const RunnerSeat::Activity& activity : runner.seat.activities()) {
     if (activity.caught_signal) tasks.push_back(activity.task);
   }
   return tasks.empty() ? in_flight : tasks;
@@ -81,7 +81,7 @@ std::string Supervisor::reason_of(const Runner& runner, int wait_status) {
     default:
       break;
   }
-  const std::string words = runner.process.last_words();
+  const std::string words = runner.seat.last_words();
   return words.empty() ? death_text(wait_status) : words;
 }
 
@@ -93,12 +93,12 @@ void Supervisor::take_back_lost() {
   for (const Lane& lane : lanes_) taken.push_back(lane.taken());
   std::unordered_set<std::uint32_t> in_hand;
   for (const Runner& runner : runners_) {
-    if (!runner.process.running()) continue;
-    for (const RunnerProcess::Activity& activity : runner.process.activities()) in_hand.insert(activity.task);
+    if (!runner.process->running()) continue;
+    for (const RunnerSeat::Activity& activity : runner.seat.activities()) in_hand.insert(activity.task);
     in_hand.insert(runner.given.begin(), runner.given.end());
   }
   for (Runner& runner : runners_) {
-    if (runner.process.running()) drain(runner);
+    if (runner.process->running()) drain(runner);
   }
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     Lane& lane = lanes_[i];

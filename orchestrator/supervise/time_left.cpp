@@ -104,10 +104,10 @@ TimeLeft::TimeLeft(const PlanView& plan, const WorkItems& items, const std::vect
   }
 }
 
-double TimeLeft::next(const PlanView& plan, const std::vector<RunnerProcess::Activity>& running, double finished_in,
+double TimeLeft::next(const PlanView& plan, const std::vector<RunnerSeat::Activity>& running, double finished_in,
                       double now) {
   WorkState work;
-  for (const RunnerProcess::Activity& activity : running) {
+  for (const RunnerSeat::Activity& activity : running) {
     work.running.push_back(
         {planned_seconds(plan, items_, activity.task), activity.since > 0 ? std::max(0.0, now - activity.since) : 0});
   }
@@ -164,11 +164,10 @@ double TimeLeft::next(const WorkState& work) {
   return last_;
 }
 
-DeviceActivity activity_of(const RunnerProcess& runner, const PlanView& plan, const WorkItems& items, double now) {
+DeviceActivity activity_of(const RunnerSeat& seat, const PlanView& plan, const WorkItems& items, double now) {
   DeviceActivity device;
-  device.device = runner.device();
-  if (!runner.running()) return device;
-  for (const RunnerProcess::Activity& activity : runner.activities()) {
+  device.device = seat.device();
+  for (const RunnerSeat::Activity& activity : seat.activities()) {
     if (activity.since > 0)
       device.calls.push_back({std::string(plan.title(items.task(activity.task))), now - activity.since});
   }

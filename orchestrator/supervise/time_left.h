@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "orchestrator/supervise/runner_process.h"
+#include "orchestrator/supervise/runner_seat.h"
 #include "orchestrator/view/progress_view.h"
 #include "runner/shared/plan_view.h"
 #include "runner/shared/work_items.h"
@@ -58,8 +58,7 @@ class TimeLeft {
   // the last one until calls that amount to a tenth of what is left have finished since: some small calls that took
   // their time say little about the large ones. What was unknown in between has no say. Of finished calls the last ones
   // count most: large calls come first, and a device that takes its time for every call shows it with the small ones.
-  double next(const PlanView& plan, const std::vector<RunnerProcess::Activity>& running, double finished_in,
-              double now);
+  double next(const PlanView& plan, const std::vector<RunnerSeat::Activity>& running, double finished_in, double now);
   double next(const WorkState& work);
 
  private:
@@ -83,6 +82,6 @@ class TimeLeft {
 };
 
 // now is in steady seconds.
-DeviceActivity activity_of(const RunnerProcess& runner, const PlanView& plan, const WorkItems& items, double now);
+DeviceActivity activity_of(const RunnerSeat& seat, const PlanView& plan, const WorkItems& items, double now);
 
 }  // namespace msrun

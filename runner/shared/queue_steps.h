@@ -12,11 +12,13 @@ enum class QueueStep : std::uint8_t {
   runner_started,     // forked, nothing done yet
   pulse_started,      // its heart beats
   device_made,        // and its threads will start
+  token_seen,         // a processor token is free, as it seems
   token_claimed,      // a processor token is in the slot, and not yet known to be there for it
   token_held,         //
   call_claimed,       // a call is in the slot, and not yet taken from the queue
   call_taken,         //
   retry_taken,        // taken from what the runner was given, and not yet in the slot
+  memory_seen,        // as for tokens
   memory_claimed,     // as for tokens
   memory_held,        //
   call_begun,         // since when is in the slot
@@ -41,6 +43,15 @@ inline std::atomic<StepHook> step_hook{nullptr};
 inline void passed(QueueStep step) {
   if (const StepHook hook = step_hook.load(std::memory_order_relaxed); hook != nullptr) [[unlikely]]
     hook(step);
+}
+
+// For tests alone: is called by the supervisor between two looks at what runners write into slots and rings.
+using LookHook = void (*)();
+inline std::atomic<LookHook> look_hook{nullptr};
+
+inline void looking() {
+  if (const LookHook hook = look_hook.load(std::memory_order_relaxed); hook != nullptr) [[unlikely]]
+    hook();
 }
 
 }  // namespace msrun

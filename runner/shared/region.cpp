@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "kernels/base/clock.h"
@@ -38,6 +37,23 @@ std::size_t ResultRing::push(std::string_view bytes) {
   written_.store(start + count, std::memory_order_release);
   passed(QueueStep::ring_published);
   return count;
+}
+
+std::string frame_record(std::string_view record) {
+  const auto size = static_cast<std::uint32_t>(record.size());
+  std::string framed(reinterpret_cast<const char*>(&size), sizeof(size));
+  framed += record;
+  return framed;
+}
+
+bool unframe_record(std::string& received, std::size_t& consumed, std::string_view& record) {
+  std::uint32_t size = 0;
+  if (received.size() - consumed < sizeof(size)) return false;
+  std::memcpy(&size, received.data() + consumed, sizeof(size));
+  if (received.size() - consumed - sizeof(size) < size) return false;
+  record = std::string_view(received).substr(consumed + sizeof(size), size);
+  consumed += sizeof(size) + size;
+  return true;
 }
 
 bool SharedQueue::any_left() const {
@@ -98,6 +114,7 @@ bool SharedQueue::is_first_in_line(const WorkerSlot& slot) const {
 // different times.
 bool SharedQueue::claim_processor(WorkerSlot& slot) const {
   if (tokens_in_use() >= control->processors) return false;
+  passed(QueueStep::token_seen);
   slot.computing.store(1);
   passed(QueueStep::token_claimed);
   if (tokens_in_use() > control->processors) {
@@ -111,6 +128,7 @@ bool SharedQueue::claim_processor(WorkerSlot& slot) const {
 bool SharedQueue::claim_memory(WorkerSlot& slot, std::uint64_t bytes) const {
   const auto fits = [&](std::uint64_t others) { return others == 0 || others + bytes <= control->memory_budget; };
   if (!fits(memory_in_use()) || !is_first_in_line(slot)) return false;
+  passed(QueueStep::memory_seen);
   slot.memory.store(bytes);
   passed(QueueStep::memory_claimed);
   if (!fits(memory_in_use() - bytes)) {
@@ -123,7 +141,7 @@ bool SharedQueue::claim_memory(WorkerSlot& slot, std::uint64_t bytes) const {
 
 void SharedQueue::wait_a_step(const WorkerSlot& slot) const {
   const auto index = static_cast<int>(&slot - slots.data());
-  std::this_thread::sleep_for(waiting_step + index % 16 * waiting_spread);
+  pause_for(waiting_step + index % 16 * waiting_spread);
 }
 
 void SharedQueue::release(WorkerSlot& slot) const {

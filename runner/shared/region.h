@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,11 @@ class ResultRing {
   alignas(64) std::atomic<std::uint64_t> read_{0};
   alignas(64) char bytes_[capacity];
 };
+
+// Frames one result for a ring: its length, then its bytes.
+std::string frame_record(std::string_view record);
+// Takes the first whole record off the front of received; false if there is none yet.
+bool unframe_record(std::string& received, std::size_t& consumed, std::string_view& record);
 
 // One worker thread of a runner, as the supervisor sees it. What a thread holds stands here and nowhere else: what is
 // in use altogether is the sum over the slots, so that the death of a process can leave no two numbers that differ.

@@ -14,7 +14,7 @@
 #include "runner/dialects/dialect.h"
 #include "runner/results/bytes.h"
 #include "runner/results/record.h"
-#include "runner/runner.h"
+#include "runner/shared/region.h"
 #include "tests/fuzz/target.h"
 
 namespace {

@@ -15,6 +15,7 @@
 #include <new>
 #include <thread>
 
+#include "orchestrator/supervise/linux_host.h"
 #include "runner/device/device_wait.h"
 #include "runner/device/sim/sim.h"
 #include "runner/shared/queue_steps.h"
@@ -127,7 +128,8 @@ class SupervisorTest : public ::testing::Test {
   }
 
   RunEnd run_share(RunState& run, ResultStore& results) {
-    Supervisor supervisor(plan_, options_, run, results, seen_);
+    LinuxHost host;
+    Supervisor supervisor(plan_, options_, run, results, seen_, host);
     return supervisor.run();
   }
 

@@ -1,5 +1,5 @@
 // A runner's process from start to end: what it sends, what its slots tell when it dies, and that none is left.
-#include "orchestrator/supervise/runner_process.h"
+#include "orchestrator/supervise/forked_runner.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -15,7 +15,8 @@
 #include "kernels/base/process_end.h"
 #include "kernels/base/unique_fd.h"
 #include "orchestrator/supervise/event_loop.h"
-#include "runner/runner.h"
+#include "orchestrator/supervise/runner_seat.h"
+#include "runner/shared/region.h"
 #include "tests/support/msrun_process.h"
 
 namespace msrun {
@@ -29,12 +30,12 @@ bool readable(int descriptor, int milliseconds) {
   return poll(&poll_descriptor, 1, milliseconds) == 1;
 }
 
-class RunnerProcessTest : public ::testing::Test {
+class ForkedRunnerTest : public ::testing::Test {
  protected:
   static constexpr std::size_t first_slot = 1;
   static constexpr std::size_t threads = 2;
 
-  RunnerProcessTest() : memory_(std::vector<std::uint32_t>{5, 6, 7}, 4, 1000, 2), queue_(memory_.view()) {}
+  ForkedRunnerTest() : memory_(std::vector<std::uint32_t>{5, 6, 7}, 4, 1000, 2), queue_(memory_.view()) {}
 
   WorkerSlot& slot(std::size_t thread) { return queue_.slots[first_slot + thread]; }
 
@@ -43,9 +44,14 @@ class RunnerProcessTest : public ::testing::Test {
     queue_.rings[first_slot + thread].push(framed);
   }
 
+  void start(const std::function<void()>& body) {
+    seat_.clear();
+    runner_.start(seat_.device(), body);
+  }
+
   std::vector<std::string> received() {
     std::vector<std::string> records;
-    runner_.drain([&](std::string_view record) { records.emplace_back(record); });
+    seat_.drain([&](std::string_view record) { records.emplace_back(record); });
     return records;
   }
 
@@ -59,32 +65,28 @@ class RunnerProcessTest : public ::testing::Test {
 
   QueueMemory memory_;
   SharedQueue queue_;
-  RunnerProcess runner_{3, queue_, first_slot, threads};
+  RunnerSeat seat_{3, queue_, first_slot, threads};
+  ForkedRunner runner_;
 };
 
-TEST_F(RunnerProcessTest, HandsOverWholeRecords) {
+TEST_F(ForkedRunnerTest, HandsOverWholeRecords) {
   EXPECT_FALSE(runner_.running());
-  runner_.start([&] {
+  start([&] {
     send(0, "first");
     send(1, "second");
     send(1, "");
     queue_.rings[first_slot].push("\x09");  // the beginning of a frame
-    const std::uint64_t one = 1;
-    if (write(runner_.results_descriptor(), &one, sizeof(one)) != sizeof(one)) _exit(1);
   });
   EXPECT_TRUE(runner_.running());
   EXPECT_EQ(wait_for_end(), 0);
-  EXPECT_TRUE(readable(runner_.results_descriptor(), 0));
-  EXPECT_EQ(take_count(runner_.results_descriptor()), 1U);
-  EXPECT_EQ(take_count(runner_.results_descriptor()), 0U);
   EXPECT_THAT(received(), ElementsAre("first", "second", ""));
   EXPECT_THAT(received(), IsEmpty());
   EXPECT_GT(runner_.peak(), 0U);
   EXPECT_FALSE(runner_.reap());
 }
 
-TEST_F(RunnerProcessTest, TellsWhatADeadProcessWasAt) {
-  runner_.start([&] {
+TEST_F(ForkedRunnerTest, TellsWhatADeadProcessWasAt) {
+  start([&] {
     slot(0).task.store(6);
     slot(0).since.store(2'000'000'000);
     slot(1).task.store(7);
@@ -95,7 +97,7 @@ TEST_F(RunnerProcessTest, TellsWhatADeadProcessWasAt) {
   });
   const int status = wait_for_end();
   EXPECT_EQ(death_text(status), "killed by signal 9 (SIGKILL)");
-  const std::vector<RunnerProcess::Activity> activities = runner_.activities();
+  const std::vector<RunnerSeat::Activity> activities = seat_.activities();
   ASSERT_EQ(activities.size(), 2U);
   EXPECT_EQ(activities[0].task, 6U);
   EXPECT_EQ(activities[0].since, 2);
@@ -104,29 +106,29 @@ TEST_F(RunnerProcessTest, TellsWhatADeadProcessWasAt) {
   EXPECT_TRUE(activities[1].caught_signal);
   EXPECT_EQ(queue_.memory_in_use(), 400U);
   EXPECT_EQ(queue_.tokens_in_use(), 1U);
-  runner_.release_slots();
+  seat_.release();
   EXPECT_EQ(queue_.memory_in_use(), 0U);
   EXPECT_EQ(queue_.tokens_in_use(), 0U);
 
   // The next one begins with empty slots and rings, and leaves those of other runners alone.
   queue_.slots[0].task.store(5);
   send(0, "left over");
-  runner_.start([] {});
+  start([] {});
   EXPECT_EQ(wait_for_end(), 0);
-  EXPECT_THAT(runner_.activities(), IsEmpty());
+  EXPECT_THAT(seat_.activities(), IsEmpty());
   EXPECT_THAT(received(), IsEmpty());
   EXPECT_EQ(queue_.slots[0].task.load(), 5U);
 }
 
 // Then the kernel reaps it: the process is no more, and its number may be another's.
-TEST_F(RunnerProcessTest, HasEndedAlsoWhereNobodyKnowsHow) {
+TEST_F(ForkedRunnerTest, HasEndedAlsoWhereNobodyKnowsHow) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
   // The child, of which nothing is left behind, lives until its descriptor has been opened.
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
   const UniqueFd wait_end(ends[0]);
   UniqueFd go_end(ends[1]);
-  runner_.start([&] {
+  start([&] {
     go_end.reset();
     char none = 0;
     EXPECT_EQ(read(wait_end.get(), &none, 1), 0);
@@ -140,16 +142,16 @@ TEST_F(RunnerProcessTest, HasEndedAlsoWhereNobodyKnowsHow) {
   std::signal(SIGCHLD, before);
 }
 
-TEST_F(RunnerProcessTest, AnExceptionIsExitCode4) {
-  runner_.start([] { throw std::runtime_error("no such device"); });
+TEST_F(ForkedRunnerTest, AnExceptionIsExitCode4) {
+  start([] { throw std::runtime_error("no such device"); });
   const int status = wait_for_end();
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 4);
   EXPECT_EQ(death_text(status), "ended with exit code 4");
 }
 
-TEST_F(RunnerProcessTest, WhatEndsAJobIsForTheSupervisor) {
-  runner_.start([&] {
+TEST_F(ForkedRunnerTest, WhatEndsAJobIsForTheSupervisor) {
+  start([&] {
     raise(SIGINT);
     raise(SIGHUP);
     raise(SIGTERM);
@@ -160,24 +162,22 @@ TEST_F(RunnerProcessTest, WhatEndsAJobIsForTheSupervisor) {
   EXPECT_THAT(received(), ElementsAre("alive"));
 }
 
-TEST_F(RunnerProcessTest, IsKilledAndWaitedFor) {
+TEST_F(ForkedRunnerTest, IsKilledAndWaitedFor) {
   const auto forever = [] {
     while (true) pause();
   };
-  runner_.start(forever);
+  start(forever);
   EXPECT_FALSE(runner_.reap());
   runner_.kill();
   EXPECT_EQ(death_text(wait_for_end()), "killed by signal 9 (SIGKILL)");
-  runner_.start(forever);
+  start(forever);
   runner_.end_now();
   EXPECT_FALSE(runner_.running());
   runner_.end_now();
   {
-    RunnerProcess another(4, queue_, 0, 1);
-    another.start(forever);
-    const RunnerProcess moved = std::move(another);
-    EXPECT_TRUE(moved.running());
-    EXPECT_EQ(moved.device(), 4);
+    ForkedRunner another;
+    another.start(4, forever);
+    EXPECT_TRUE(another.running());
   }
   // No child is left, alive or dead.
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
