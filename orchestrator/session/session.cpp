@@ -194,11 +194,10 @@ RunEnd Session::steal(RunState& run, ResultStore& results, SupervisorOptions& su
   const std::vector<std::uint32_t> last_and_alone = supervision.last_and_alone;
   while (std::optional<std::vector<bool>> share = stealing.next()) {
     supervision.share = *std::move(share);
-    supervision.last_and_alone = last_and_alone;
-    std::ranges::copy(stealing.suspects(), std::back_inserter(supervision.last_and_alone));
-    std::ranges::sort(supervision.last_and_alone);
-    const auto repeated = std::unique(supervision.last_and_alone.begin(), supervision.last_and_alone.end());
-    supervision.last_and_alone.erase(repeated, supervision.last_and_alone.end());
+    supervision.last_and_alone = stealing.suspects();
+    std::ranges::copy_if(last_and_alone, std::back_inserter(supervision.last_and_alone), [&](std::uint32_t task) {
+      return std::ranges::find(stealing.suspects(), task) == stealing.suspects().end();
+    });
     std::erase_if(supervision.last_and_alone, [&](std::uint32_t task) {
       return task >= supervision.share.size() || !supervision.share[task] || results.is_done(task);
     });

@@ -48,11 +48,9 @@ Retries::Batch Retries::next() {
   return batch;
 }
 
-std::uint32_t Retries::release_last() {
-  const std::uint32_t task = last_.back();
+void Retries::release_last() {
+  waiting_alone_.push_back(last_.back());
   last_.pop_back();
-  waiting_alone_.push_back(task);
-  return task;
 }
 
 }  // namespace msrun

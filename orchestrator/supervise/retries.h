@@ -34,9 +34,10 @@ class Retries {
   bool is_waiting(std::uint32_t task) const;
   bool any_waiting() const { return !waiting_.empty() || !waiting_alone_.empty(); }
 
-  // When nothing else runs any more: makes the next of last_and_alone wait to run alone. Nothing if none is left.
+  // When nothing else runs any more: release_last() makes the next of last_and_alone, if any is left, wait to run alone.
   bool any_last() const { return !last_.empty(); }
-  std::uint32_t release_last();
+  std::uint32_t next_last() const { return last_.back(); }
+  void release_last();
 
  private:
   void wait(std::uint32_t task);

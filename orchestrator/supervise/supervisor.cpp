@@ -247,14 +247,16 @@ bool Supervisor::start_lost() {
 // Starts a call that needs the host for itself, if there is one and a device to run it.
 bool Supervisor::start_last() {
   if (stopping()) return false;
-  for (Lane& lane : lanes_) {
-    Runner* runner = usable_runner(lane);
-    if (!lane.retries.any_last() || runner == nullptr) continue;
-    const std::uint32_t task = items_.task(lane.retries.release_last());
-    results_.note(in_flight_note({&task, 1}));
-    results_.commit();
-    start_runner(*runner);
-    return true;
+  for (const std::uint32_t task : options_.last_and_alone) {
+    for (Lane& lane : lanes_) {
+      Runner* runner = usable_runner(lane);
+      if (runner == nullptr || !lane.retries.any_last() || items_.task(lane.retries.next_last()) != task) continue;
+      lane.retries.release_last();
+      results_.note(in_flight_note({&task, 1}));
+      results_.commit();
+      start_runner(*runner);
+      return true;
+    }
   }
   return false;
 }

@@ -45,19 +45,20 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
   view_.runner_died(event);
 }
 
-// The calls over their time, or the thread that caught the signal, are to blame; of a process that was killed from
-// outside every call in flight may be. A call is not to blame for what stops its process.
+// The calls over their time are to blame, and the thread that caught a signal, also one that did so while its process was
+// being ended for another call. Of a process that was killed from outside every call in flight may be. A call is not to
+// blame for what stops its process.
 std::vector<std::uint32_t> Supervisor::suspects(const Runner& runner, const std::vector<std::uint32_t>& in_flight) {
-  if (runner.ended == Ended::call_over_time) return runner.timed_out;
   std::vector<std::uint32_t> tasks;
+  if (runner.ended == Ended::call_over_time) tasks = runner.timed_out;
+  for (const RunnerSeat::Activity& activity : runner.seat.activities()) {
+    if (activity.caught_signal) tasks.push_back(activity.task);
+  }
   if (runner.ended == Ended::stopped_from_outside) {
     for (const std::uint32_t item : in_flight) {
       if (runner.lane->retries.stopped_too_often(item)) tasks.push_back(item);
     }
     return tasks;
-  }
-  for (const RunnerSeat::Activity& activity : runner.seat.activities()) {
-    if (activity.caught_signal) tasks.push_back(activity.task);
   }
   return tasks.empty() ? in_flight : tasks;
 }

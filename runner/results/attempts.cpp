@@ -1,5 +1,7 @@
 #include "runner/results/attempts.h"
 
+#include <algorithm>
+
 #include "runner/results/record.h"
 
 namespace msrun {
@@ -25,6 +27,7 @@ std::vector<std::uint32_t> AttemptHistory::suspects(std::uint32_t deaths) const 
   for (const auto& [task, count] : all) {
     if (count >= deaths) tasks.push_back(task);
   }
+  std::ranges::stable_sort(tasks, {}, [&](std::uint32_t task) { return all[task]; });
   return tasks;
 }
 

@@ -27,7 +27,8 @@ class AttemptHistory {
  public:
   void see(const AttemptNote& note);
 
-  // Tasks that were in flight when a supervisor died, so many times or more. Call when all notes were seen.
+  // Tasks that were in flight when a supervisor died, so many times or more. Call when all notes were seen. Those that
+  // were so most often come last: a task that takes the host down each time keeps no other from its turn.
   std::vector<std::uint32_t> suspects(std::uint32_t deaths) const;
 
  private:

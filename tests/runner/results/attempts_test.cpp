@@ -23,9 +23,17 @@ TEST(Attempts, CountsTheLastCallsOfEveryRunThatEndedWithoutAWord) {
   const AttemptHistory history = history_of({start_note(), in_flight({1, 2}), in_flight({2, 3}),  //
                                              start_note(), in_flight({3, 4}), end_note(),         //
                                              start_note(), in_flight({3, 5})});
-  EXPECT_THAT(history.suspects(1), ElementsAre(2, 3, 5));
+  EXPECT_THAT(history.suspects(1), ElementsAre(2, 5, 3));
   EXPECT_THAT(history.suspects(2), ElementsAre(3));
   EXPECT_THAT(history.suspects(3), IsEmpty());
+}
+
+// Each time the host goes down, what was in flight most often waits for the others.
+TEST(Attempts, NamesThoseLastThatWereInFlightMostOften) {
+  const AttemptHistory history = history_of({start_note(), in_flight({1, 2, 7}),  //
+                                             start_note(), in_flight({1, 2, 7}),  //
+                                             start_note(), in_flight({1})});
+  EXPECT_THAT(history.suspects(2), ElementsAre(2, 7, 1));
 }
 
 TEST(Attempts, AnOrderlyEndLeavesNothing) {
