@@ -1,6 +1,8 @@
 #include "orchestrator/supervise/lanes.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace msrun {
 namespace {
@@ -36,12 +38,18 @@ std::vector<Lane> make_lanes(const QueueMemory& memory, const ResultStore& resul
                              const std::vector<std::uint32_t>& last) {
   const WorkItems& items = results.items();
   std::vector<std::vector<std::uint32_t>> last_items(items.devices());
+  std::vector<std::set<std::uint32_t>> suspects(items.devices());
   for (const std::uint32_t task : last) {
     for (const std::uint32_t item : results.missing(task)) last_items[queue_of(items, item)].push_back(item);
+    if (!items.on_all_devices()) continue;
+    for (std::uint32_t part = 0; part < 2 * items.devices(); ++part) {
+      const std::uint32_t item = items.item(task, part);
+      suspects[queue_of(items, item)].insert(item);
+    }
   }
   std::vector<Lane> lanes;
   for (std::size_t i = 0; i < last_items.size(); ++i) {
-    lanes.push_back({memory.view(i), Retries(most_retries, last_items[i])});
+    lanes.push_back({memory.view(i), Retries(most_retries, last_items[i], std::move(suspects[i]))});
   }
   return lanes;
 }

@@ -5,8 +5,10 @@
 
 namespace msrun {
 
-Retries::Retries(std::uint32_t most, const std::vector<std::uint32_t>& last_and_alone)
-    : most_(most), last_(last_and_alone.rbegin(), last_and_alone.rend()) {}
+Retries::Retries(std::uint32_t most, const std::vector<std::uint32_t>& last_and_alone, std::set<std::uint32_t> suspects)
+    : most_(most), last_(last_and_alone.rbegin(), last_and_alone.rend()), suspects_(std::move(suspects)) {
+  suspects_.insert(last_.begin(), last_.end());
+}
 
 bool Retries::died(std::uint32_t task, bool to_blame) {
   if (to_blame) ++attempts_[task];
@@ -17,6 +19,7 @@ bool Retries::died(std::uint32_t task, bool to_blame) {
 
 // A call that is at its last attempt waits to run alone, also when that attempt came to nothing without its fault.
 void Retries::wait(std::uint32_t task) {
+  if (suspects_.contains(task)) return last_.push_back(task);
   (attempts(task) > 0 && attempts(task) == most_ ? waiting_alone_ : waiting_).push_back(task);
 }
 
@@ -38,7 +41,7 @@ bool Retries::is_waiting(std::uint32_t task) const {
   const auto has = [&](const std::vector<std::uint32_t>& tasks) {
     return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
   };
-  return has(waiting_) || has(waiting_alone_);
+  return has(waiting_) || has(waiting_alone_) || has(last_);
 }
 
 Retries::Batch Retries::next() {

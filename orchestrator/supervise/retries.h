@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace msrun {
@@ -12,8 +13,8 @@ class Retries {
  public:
   // What is retried are items of work (work_items.h), which are called calls here. most: retries of a call that is to
   // blame, the last of them alone. last_and_alone: calls that may have taken the host down, in the order in which they
-  // are to run.
-  Retries(std::uint32_t most, const std::vector<std::uint32_t>& last_and_alone);
+  // are to run. suspects: all items of these calls, also those that may come to be wanted.
+  Retries(std::uint32_t most, const std::vector<std::uint32_t>& last_and_alone, std::set<std::uint32_t> suspects = {});
 
   // A runner died with this call in flight. True if the call runs again; false if it was to blame once too often.
   bool died(std::uint32_t task, bool to_blame);
@@ -34,7 +35,8 @@ class Retries {
   bool is_waiting(std::uint32_t task) const;
   bool any_waiting() const { return !waiting_.empty() || !waiting_alone_.empty(); }
 
-  // When nothing else runs any more: release_last() makes the next of last_and_alone, if any is left, wait to run alone.
+  // When nothing else runs any more: release_last() makes the next of last_and_alone, if any is left, wait to run
+  // alone. A suspect that is to run again is the next.
   bool any_last() const { return !last_.empty(); }
   std::uint32_t next_last() const { return last_.back(); }
   void release_last();
@@ -48,6 +50,7 @@ class Retries {
   std::vector<std::uint32_t> waiting_;
   std::vector<std::uint32_t> waiting_alone_;  // each needs a runner of its own
   std::vector<std::uint32_t> last_;           // from the last to the first
+  std::set<std::uint32_t> suspects_;
 };
 
 }  // namespace msrun

@@ -103,5 +103,25 @@ TEST(Retries, SuspectsOfEarlierRunsComeLastOneByOne) {
   EXPECT_FALSE(retries.any_last());
 }
 
+// Also one that dies, is taken back, or is wanted later.
+TEST(Retries, ASuspectNeverRunsBesideOthers) {
+  Retries retries(2, {7}, {7, 17});
+  retries.release_last();
+  EXPECT_THAT(retries.next().tasks, ElementsAre(7));
+  EXPECT_TRUE(retries.died(7, true));
+  EXPECT_FALSE(retries.any_waiting());
+  ASSERT_TRUE(retries.any_last());
+  EXPECT_EQ(retries.next_last(), 7U);
+  retries.release_last();
+  retries.take_back(7);
+  retries.next();
+  EXPECT_FALSE(retries.any_last());
+  retries.take_back(17);
+  retries.take_back(17);
+  EXPECT_EQ(retries.next_last(), 17U);
+  retries.release_last();
+  EXPECT_FALSE(retries.any_last());
+}
+
 }  // namespace
 }  // namespace msrun
