@@ -28,7 +28,7 @@ Schedule::Schedule(std::uint64_t seed_of_all, std::size_t number_of_calls) : see
   processors = random.from_to(1, 4);
   memory_share = random.of_any_size(0.05, 1);
   retries = random.from_to(0, 3);
-  task_timeout = random.chance(0.5) ? 0.3 : 2;
+  task_timeout = 1;
   on_all_devices = devices > 1 && random.chance(0.2);
   if (random.chance(0.1)) max_failures = random.from_to(1, 3);
   const double guilty = rate(random, 0.01, 0.5);
@@ -40,7 +40,7 @@ Schedule::Schedule(std::uint64_t seed_of_all, std::size_t number_of_calls) : see
       call.deed = any_deed(random);
       call.times = random.chance(0.5) ? 1000 : random.from_to(1, 4);
     }
-    call.seconds = random.of_any_size(1e-6, task_timeout / 4);
+    call.seconds = random.of_any_size(1e-6, task_timeout / 8);
     call.message_size = random.chance(large) ? 270'000 : random.below(60);
     call.differs = random.chance(differing);
     calls.push_back(call);
