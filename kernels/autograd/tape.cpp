@@ -1,6 +1,7 @@
 #include "kernels/autograd/tape.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "kernels/base/error.h"
@@ -32,22 +33,55 @@ Tensor flush_subnormals(const Tensor& tensor) {
   });
 }
 
+// The magnitudes of a tensor's numbers, to be asked for one by one: a table of their bits, of which at most half is
+// full.
+class Magnitudes {
+ public:
+  explicit Magnitudes(const Tensor& tensor) {
+    const auto count = static_cast<std::size_t>(tensor.numel());
+    table_.resize(std::bit_ceil(2 * count + 1));
+    for_each(tensor, [&](double magnitude) {
+      table_[place_of(magnitude)] = std::bit_cast<std::uint64_t>(magnitude);
+      return true;
+    });
+  }
+
+  // Whether each of the tensor is one of these.
+  bool have_all_of(const Tensor& tensor) const {
+    return for_each(tensor, [&](double magnitude) { return table_[place_of(magnitude)] != empty; });
+  }
+
+ private:
+  static constexpr std::uint64_t empty = 0;  // the bits of zero, which is none of them
+
+  // Until take returns false, which is then the result. Zeros and NaN are passed over.
+  template <class Take>
+  static bool for_each(const Tensor& tensor, const Take& take) {
+    const Tensor wide = tensor.to(DType::float64).contiguous();
+    const double* const data = wide.data<double>();
+    return std::all_of(data, data + wide.numel(), [&](double number) {
+      const double magnitude = std::abs(number);
+      return magnitude == 0 || std::isnan(magnitude) || take(magnitude);
+    });
+  }
+
+  // Where the magnitude is, or would be.
+  std::size_t place_of(double magnitude) const {
+    const auto bits = std::bit_cast<std::uint64_t>(magnitude);
+    const std::uint64_t spread = bits * 0x9E3779B97F4A7C15;
+    std::size_t place = (spread ^ (spread >> 32)) & (table_.size() - 1);
+    while (table_[place] != empty && table_[place] != bits) place = (place + 1) & (table_.size() - 1);
+    return place;
+  }
+
+  std::vector<std::uint64_t> table_;
+};
+
 // Whether every number of `to` is one of `from`, but for its sign, or zero: a step that moves, masks or drops numbers
 // rounds nothing.
 bool only_moves(const Tensor& from, const Tensor& to) {
   if (is_complex(from.dtype()) || is_complex(to.dtype())) return false;
-  const auto magnitudes = [](const Tensor& tensor) {
-    const Tensor wide = tensor.to(DType::float64).contiguous();
-    std::vector<double> numbers;
-    for (std::int64_t i = 0; i < wide.numel(); ++i) {
-      const double size = std::abs(wide.data<double>()[i]);
-      if (size != 0 && !std::isnan(size)) numbers.push_back(size);
-    }
-    return numbers;
-  };
-  std::vector<double> known = magnitudes(from);
-  std::ranges::sort(known);
-  return std::ranges::all_of(magnitudes(to), [&](double size) { return std::ranges::binary_search(known, size); });
+  return Magnitudes(from).have_all_of(to);
 }
 
 }  // namespace
