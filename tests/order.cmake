@@ -1,6 +1,9 @@
 # Read by CTest behind the tests of the programs of GoogleTest: those that take longest start first, so that none of them
 # runs on alone at the end. The numbers are seconds on two cores; they need not be exact.
 set_tests_properties(Docs/Commands.PrintWhatThePageShows/getting_started PROPERTIES COST 40)
+foreach(part RANGE 7)
+  set_tests_properties(Parts/Simulation.OfEverySchedule/${part} PROPERTIES COST 20)
+endforeach()
 set_tests_properties(
   SampledRun.NeverPassesWhatTheWholeBenchmarkAccuses Faults.EveryOneThatEndsChangesOutputsInBfloat16
   Faults.EveryOneThatEndsChangesOutputsInFloat32

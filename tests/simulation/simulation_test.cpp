@@ -84,8 +84,8 @@ Seen simulate(std::uint64_t first, std::uint64_t count) {
   return sum;
 }
 
-constexpr std::uint64_t parts = 4;
-constexpr std::uint64_t seeds_of_a_part = 25'000;
+constexpr std::uint64_t parts = 8;
+constexpr std::uint64_t seeds_of_a_part = 12'500;
 
 class Simulation : public ::testing::TestWithParam<std::uint64_t> {};
 
