@@ -103,7 +103,7 @@ class SupervisorTest : public ::testing::Test {
     step_hook = nullptr;
   }
 
-  void make_device(testing::TestDevice::Hook before, std::function<void()> at_end) {
+  void make_device(const testing::TestDevice::Hook& before, const std::function<void()>& at_end) {
     options_.make_device = [before, at_end](const DeviceSeat&) {
       return std::make_unique<testing::TestDevice>(before, at_end);
     };
