@@ -91,8 +91,12 @@ class Explainer {
   // explains the row.
   bool judge_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
   // Whether the errors of a half type are no larger than those of a few steps that round to it, of a call that is too
-  // large for any measurement and has such steps.
-  bool grant_half_steps(const Comparison& comparison, std::size_t row, Judged& judged) const;
+  // large for any sample and has such steps, together with what its sums lose if a processor forms them.
+  bool grant_half_steps(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // What sums give that are rounded to the half type after every addition, of a device that may add so, if the call can
+  // be computed once more. Nothing where such sums stand still.
+  std::optional<Tensor> with_narrow_sums(const Comparison& comparison, std::size_t row, const Select& select,
+                                         const SumModel& model);
   // For calls that round to an integer within, or of which two results are right: puts the sides of steps that the
   // device is on, and its choice of results, into the benchmark, and judges by what lies between them. False for other
   // calls.
@@ -117,6 +121,10 @@ class Explainer {
   // Whether all elements of an explained row are off by one factor, which neither roundings nor chance make so large,
   // nor sound arithmetic where it can be had.
   bool errs_in_common(const Comparison& comparison, std::size_t row, const Select& select, const Judged& judged);
+  // errs_in_common() of a row that is held to it; in_half is what arithmetic gives that adds in a half type, if the
+  // device may do so.
+  bool has_factor_in_common(const Comparison& comparison, std::size_t row, const Select& select, const Judged& judged,
+                            const std::optional<Tensor>& in_half = std::nullopt);
   // Makes every element that differs one that rounding does not explain.
   static void refuse_common_error(const Comparison& comparison, std::size_t row, Judged& judged);
   // Root of the sum of the squares of the terms behind each element; undefined if it cannot be had.

@@ -78,7 +78,11 @@ bool Explainer::is_held_to_common_error(const Comparison& comparison, std::size_
 
 bool Explainer::errs_in_common(const Comparison& comparison, std::size_t row, const Select& select,
                                const Judged& judged) {
-  if (!is_held_to_common_error(comparison, row, judged)) return false;
+  return is_held_to_common_error(comparison, row, judged) && has_factor_in_common(comparison, row, select, judged);
+}
+
+bool Explainer::has_factor_in_common(const Comparison& comparison, std::size_t row, const Select& select,
+                                     const Judged& judged, const std::optional<Tensor>& in_half) {
   const auto& [bench, device] = comparison.pairs[row];
   const double allowed = allowed_in_common(comparison, row);
   if (!may_have_common_error(bench, device, allowed) || !has_many_values(bench)) return false;
@@ -95,6 +99,7 @@ bool Explainer::errs_in_common(const Comparison& comparison, std::size_t row, co
     if (exact && rounded) sound.reach(times_of_samples * common_factor(*exact, *rounded));
   };
   add(bench, computed_with({}, comparison, row, select));
+  add(bench, in_half);
   for (const Variations::Nearby& one : variations_.nearby({.rough = true}, samples_of_common_errors))
     add(tensor_of_row(one.bench, comparison, row, select), tensor_of_row(one.rounded, comparison, row, select));
   return !sound.holds(common.factor, slack);

@@ -1,8 +1,12 @@
 // Results of calls that are computed a few times and no more, or not even that, because they are too large.
+#include <cmath>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "kernels/compare/estimates.h"
 #include "runner/check/explain.h"
+#include "runner/check/narrow_sums.h"
 #include "runner/check/noise.h"
 
 namespace msrun {
@@ -11,23 +15,50 @@ namespace {
 constexpr std::size_t samples_of_large_calls = 2;
 // The noise of a few among many elements may be so much smaller, by chance, in all of these samples.
 constexpr double missed_at_most = 16;
+// Elements of a call that is computed once more, with the inputs that it has.
+constexpr double most_elements_of_one_more = 6.4e7;
 
 }  // namespace
 
-bool Explainer::grant_half_steps(const Comparison& comparison, std::size_t row, Judged& judged) const {
+std::optional<Tensor> Explainer::with_narrow_sums(const Comparison& comparison, std::size_t row, const Select& select,
+                                                  const SumModel& model) {
   const auto& [bench, device] = comparison.pairs[row];
+  const Variations::FewTimes few(variations_, most_elements_of_one_more);
+  if (arithmetic_.half_rounding != HalfRounding::every_step || !few.allows() || model.longest <= 1) return std::nullopt;
+  for (const std::int64_t lanes : {std::int64_t{1}, lanes_of_vectors}) {
+    std::optional<Tensor> narrow = computed_with(narrow_sums(device.dtype(), lanes), comparison, row, select);
+    if (!narrow) break;
+    // Of a device that has the result, sums that stand still tell nothing.
+    if (std::abs(common_factor(bench, *narrow)) <= most_lost_by_rounding) return narrow;
+  }
+  return std::nullopt;
+}
+
+bool Explainer::grant_half_steps(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+  const Tensor& bench = comparison.pairs[row].bench;
+  const Tensor& device = comparison.pairs[row].device;
   const bool is_one_step = arithmetic_.half_rounding == HalfRounding::between_kernels && is_one_kernel(comparison, row);
   if (!is_half(device.dtype()) || arithmetic_.half_rounding == HalfRounding::nothing || is_one_step) return false;
-  SumModel model = judged.model;
-  model.nearest = false;
-  model.noise = noise_of_unmeasured_steps(bench, device.dtype());
-  if (!errs_like(bench, device, model.noise, times_of_noise)) return false;
-  RoundingFit fit = fit_rounding(bench, device, model);
-  if (!is_acceptable(fit, judged.count)) return false;
-  judged.model = std::move(model);
-  judged.fit = std::move(fit);
-  judged.in_half = "intermediate results";
-  return true;
+  const auto explains = [&](const Tensor& noise) {
+    SumModel model = judged.model;
+    model.nearest = false;
+    model.noise = noise;
+    if (!errs_like(bench, device, model.noise, times_of_noise)) return false;
+    RoundingFit fit = fit_rounding(bench, device, model);
+    if (!is_acceptable(fit, judged.count)) return false;
+    judged.model = std::move(model);
+    judged.fit = std::move(fit);
+    judged.in_half = "intermediate results";
+    return true;
+  };
+  const Tensor of_steps = noise_of_unmeasured_steps(bench, device.dtype());
+  if (explains(of_steps)) return true;
+  // The inputs of the call are the sample, whose elements stand for each other.
+  const std::optional<Tensor> narrow = with_narrow_sums(comparison, row, select, judged.model);
+  if (!narrow || has_factor_in_common(comparison, row, select, judged, narrow)) return false;
+  NoiseEstimate of_sums(bench.shape());
+  of_sums.add(bench, *narrow);
+  return explains(combined_noise(of_steps, steadied(of_sums.noise()), 1, 1));
 }
 
 bool Explainer::measure_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
@@ -39,7 +70,7 @@ bool Explainer::measure_few_times(const Comparison& comparison, std::size_t row,
 
 bool Explainer::judge_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
   const Variations::FewTimes few(variations_);
-  if (!few.allows()) return grant_half_steps(comparison, row, judged);
+  if (!few.allows()) return grant_half_steps(comparison, row, select, judged);
   if (measure_noise(comparison, row, select, samples_of_large_calls, true, judged)) return true;
   const auto by_steps = [&] { return rounds_as_the_device(comparison, row, select, samples_of_large_calls, judged); };
   if (by_steps()) return true;

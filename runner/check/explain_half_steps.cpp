@@ -9,6 +9,7 @@
 #include "kernels/compare/estimates.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/check/explain.h"
+#include "runner/check/narrow_sums.h"
 #include "runner/check/noise.h"
 
 namespace msrun {
@@ -23,8 +24,6 @@ constexpr double times_of_leaning = 1.5;
 // The errors of all elements together are at most so many times those of a product whose parts are stored, because the
 // sums of parts may be stored, too.
 constexpr double times_of_parts = 2;
-// Sums that lose more of the result than this stand still.
-constexpr double most_lost_by_rounding = 1.0 / 24;
 // The errors of a piece of the result are at most so many times those of others, in the mean square.
 constexpr double most_concentration = 32;
 
@@ -53,15 +52,6 @@ class CommonFactors {
   double squares_ = 0;
   double count_ = 0;
 };
-
-// Processors add rows in vectors, several at a time: so many partial sums side by side.
-constexpr std::int64_t lanes_of_vectors = Summation::most_lanes;
-
-// Sums that are rounded to a half type after every addition, in so many partial sums.
-Variations::Beside narrow_sums(DType dtype, std::int64_t lanes) {
-  const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
-  return {{.summation = {.accumulator = accumulator, .lanes = lanes}}};
-}
 
 // The numbers from exact to narrow that lie next to the device's; exact ones where a narrow one is not finite.
 Tensor nearest_between(const Tensor& exact, const Tensor& narrow, const Tensor& device) {
@@ -187,7 +177,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     }
   }
   if (wide_sums || (adds_wide && !adds_in_half)) return false;
-  const Variations::Beside narrow = narrow_sums(dtype, lanes);
+  const Variations::Beside narrow{.arithmetic = narrow_sums(dtype, lanes)};
   Tensor of_sums = noise_beside(narrow, comparison, row, select, samples, lost);
   if (!of_sums.defined()) return false;
   // Devices that are known to add up so may lose whatever such sums do; of others it is a fault.
@@ -224,7 +214,7 @@ bool Explainer::sums_stand_still(const Comparison& comparison, std::size_t row, 
                                  std::size_t samples, std::int64_t lanes) {
   double sum = 0;
   double count = 0;
-  const Variations::Beside narrow = narrow_sums(comparison.pairs[row].device.dtype(), lanes);
+  const Variations::Beside narrow{.arithmetic = narrow_sums(comparison.pairs[row].device.dtype(), lanes)};
   for (const Variations::Nearby& one : variations_.nearby(narrow, samples)) {
     const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
     const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);

@@ -143,6 +143,38 @@ TEST(HalfSums, OfProcessorsMayBeGradientsOfParameters) {
   EXPECT_TRUE(accuses(1.5));
 }
 
+// Threads of a processor each add their part of the rows. Of a call that is too large for samples what such sums lose
+// is computed once.
+TEST(HalfSums, OfProcessorsMayBeGradientsOfParametersOfLargeCalls) {
+  constexpr std::int64_t rows = 4096;
+  constexpr std::int64_t columns = 2048;
+  ApiCall call =
+      call_of("Functional.layer_norm.0", {{rows, columns}, {columns}, {columns}}, {rows, columns}, DType::bfloat16);
+  call.args.insert(call.args.begin() + 1, Value(List{Value(columns)}));
+  const auto accuses = [&](HalfRounding device, std::int64_t threads, double factor) {
+    const ApiResult result = check_on(device, call, {}, [=](const MaterialisedCall& inputs, DeviceResult& of_device) {
+      const Tensor gradient = inputs.gradients.front().get<Tensor>()->to(DType::float32).contiguous();
+      std::vector<float> sums(static_cast<std::size_t>(columns));
+      for (std::int64_t thread = 0; thread < threads; ++thread) {
+        std::vector<float> parts(static_cast<std::size_t>(columns));
+        for (std::int64_t i = thread * rows / threads; i < (thread + 1) * rows / threads; ++i) {
+          for (std::size_t j = 0; j < parts.size(); ++j)
+            parts[j] = as_bfloat16(parts[j] + gradient.data<float>()[i * columns + static_cast<std::int64_t>(j)]);
+        }
+        for (std::size_t j = 0; j < parts.size(); ++j) sums[j] += parts[j];
+      }
+      of_device.gradients.back() = changed_elements(
+          *of_device.gradients.back().get<Tensor>(),
+          [&](double, std::int64_t j) { return factor * static_cast<double>(sums[static_cast<std::size_t>(j)]); });
+    });
+    return result.backward_rows.at(2).beyond_rounding;
+  };
+  EXPECT_FALSE(accuses(processor, 2, 1));
+  EXPECT_FALSE(accuses(processor, 1, 1));
+  EXPECT_TRUE(accuses(processor, 2, 1.05));
+  EXPECT_TRUE(accuses(accelerator, 2, 1));
+}
+
 // Vectors add a row of bfloat16 in many partial sums, which lose a few roundings where one that is added term by term
 // stands still. Of a gradient of a parameter few samples leave some elements next to no spread.
 TEST(HalfSums, OfProcessorsMayBeThoseOfLongRowsInVectors) {
