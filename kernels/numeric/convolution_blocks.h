@@ -81,11 +81,14 @@ void multiply(const PackedWeights<T>& weights, const T* input, const std::int64_
   });
 }
 
-// The products of multiply in order, every partial sum as the accumulator holds it.
+// The products of multiply in order, every partial sum as the accumulator holds it. Those of a row begin with its
+// element of `start`, or with 0 if that is null.
 template <Accumulator A>
 void multiply_in_order(const PackedWeights<float>& weights, const float* input, const std::int64_t* offsets,
-                       float* result, std::int64_t rows, std::int64_t positions, std::int64_t pitch) {
-  std::fill_n(result, rows * pitch, 0.0F);
+                       float* result, std::int64_t rows, std::int64_t positions, std::int64_t pitch,
+                       const float* start) {
+  for (std::int64_t row = 0; row < rows; ++row)
+    std::fill_n(result + row * pitch, pitch, start == nullptr ? 0.0F : start[row]);
   const float* packed = weights.data();
   weights.for_each_tile([&](std::int64_t row, std::int64_t height, std::int64_t from, std::int64_t count) {
     for (std::int64_t k = 0; k < count; ++k) {
@@ -103,11 +106,12 @@ void multiply_in_order(const PackedWeights<float>& weights, const float* input, 
 template <class T>
 inline constexpr std::int64_t position_block{10 * widest * lanes<T>};
 
-// Computes all positions [0, positions) block by block and hands each block to take(result, pitch, first, count).
+// Computes all positions [0, positions) block by block and hands each block to take(result, pitch, first, count). start
+// is that of multiply_in_order, and of no other sums.
 template <class T, class F>
 void multiply_in_blocks(const PackedWeights<T>& weights, std::int64_t rows, const T* input,
                         const std::vector<std::int64_t>& offsets, std::int64_t positions, Accumulator accumulator,
-                        ZeroedBuffer<T>& result, F&& take) {
+                        ZeroedBuffer<T>& result, F&& take, const T* start = nullptr) {
   constexpr std::int64_t pitch = position_block<T>;
   const auto run = [&](std::int64_t block, T* sums) {
     const std::int64_t first = block * pitch;
@@ -116,7 +120,7 @@ void multiply_in_blocks(const PackedWeights<T>& weights, std::int64_t rows, cons
       multiply(weights, input + first, offsets.data(), sums, count, pitch);
     } else if constexpr (std::is_same_v<T, float>) {
       with_accumulator(accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
-        multiply_in_order<A>(weights, input + first, offsets.data(), sums, rows, count, pitch);
+        multiply_in_order<A>(weights, input + first, offsets.data(), sums, rows, count, pitch, start);
       });
     }
     take(sums, pitch, first, count);

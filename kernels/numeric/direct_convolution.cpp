@@ -158,9 +158,9 @@ void refuse_padding(const Convolution& c) {
 }
 
 template <class T>
-void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic) {
+void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic, const T* start) {
   note_sums(c.column_length(), c.batch * c.channels_out * c.windows.output_size());
-  if (c.windows.is_identity()) return pointwise_convolution(ConvolutionProduct::output, c, x, w, y, arithmetic);
+  if (c.windows.is_identity()) return pointwise_convolution(ConvolutionProduct::output, c, x, w, y, arithmetic, start);
   const std::array<PaddedAxis, 3> axes = input_axes(c.windows);
   const std::int64_t images = images_at_once<T>(c, axes, c.in_per_group());
   PaddedCopy<T> input(axes, c.in_per_group(), images);
@@ -181,7 +181,8 @@ void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmet
       T* group_y = y + (n * c.channels_out + group * rows) * y_channel;
       multiply_in_blocks<T>(
           weights, rows, input.data(), offsets, flat_positions(count, pitch, extent), accumulator_of<T>(arithmetic),
-          result, [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
+          result,
+          [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
             for_each_stretch(first, length, pitch, extent,
                              [&](std::int64_t image, const Spatial& at, std::int64_t from, std::int64_t stretch) {
                                T* to = group_y + image * c.channels_out * y_channel +
@@ -189,7 +190,8 @@ void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmet
                                for (std::int64_t r = 0; r < rows; ++r)
                                  std::copy_n(block + r * block_pitch + from, stretch, to + r * y_channel);
                              });
-          });
+          },
+          start == nullptr ? nullptr : start + group * rows);
     });
   }
 }
@@ -268,8 +270,8 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
   }
 }
 
-template void convolve(const Convolution&, const float*, const float*, float*, const Arithmetic&);
-template void convolve(const Convolution&, const double*, const double*, double*, const Arithmetic&);
+template void convolve(const Convolution&, const float*, const float*, float*, const Arithmetic&, const float*);
+template void convolve(const Convolution&, const double*, const double*, double*, const Arithmetic&, const double*);
 template void convolve_for_weight(const Convolution&, const float*, const float*, float*, const Arithmetic&);
 template void convolve_for_weight(const Convolution&, const double*, const double*, double*, const Arithmetic&);
 

@@ -34,8 +34,12 @@ void refuse_padding(const Convolution& c);
 // T is float or double. Sums are formed in T, in pieces of at most a few hundred terms; in order where the arithmetic
 // has an accumulator that rounds (float only). Its summation may drop the last term, which for an element at a border
 // can be a product with padding. Throw SkipError where the padded input would exceed the memory of the call.
+//
+// Where such an accumulator is given, the sums of each output channel begin with its element of `start`, which is null
+// or has channels_out elements; other sums begin with 0 whatever it is.
 template <class T>
-void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic);
+void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic,
+              const T* start = nullptr);
 
 // The gradient of x for the gradient g of y.
 template <class T>

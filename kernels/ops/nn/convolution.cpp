@@ -29,7 +29,7 @@ enum class Part { forward, transposed, weight };
 enum class Kernels : bool { of_library, composed };
 
 Tensor form_product(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
-                    const Dims& shape, const Arithmetic& arithmetic) {
+                    const Dims& shape, const Arithmetic& arithmetic, const Tensor& start = {}) {
   if (stores_products() && first.dtype() == DType::float32) {
     const Tensor a = first.to(DType::float64).contiguous();
     const Tensor b = second.to(DType::float64).contiguous();
@@ -49,7 +49,8 @@ Tensor form_product(Part part, const Convolution& c, Kernels kernels, const Tens
   const auto call = [&]<class T>(T) {
     switch (part) {
       case Part::forward:
-        convolve(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);
+        convolve(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic,
+                 start.defined() ? start.data<T>() : nullptr);
         break;
       case Part::transposed:
         convolve_for_input(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);
@@ -149,8 +150,8 @@ Tensor without_padding(Part part, const Convolution& c, Kernels kernels, const T
 
 // Whether a kernel multiplies padding or leaves it out is its own choice.
 Tensor run(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
-           const Dims& shape, const Arithmetic& arithmetic) {
-  const Tensor all = form_product(part, c, kernels, first, second, shape, arithmetic);
+           const Dims& shape, const Arithmetic& arithmetic, const Tensor& start = {}) {
+  const Tensor all = form_product(part, c, kernels, first, second, shape, arithmetic, start);
   if (!reads_padding(part, c) || all_finite(all) || !gives_alternative()) return all;
   return without_padding(part, c, kernels, first, second, all, arithmetic);
 }
@@ -166,6 +167,14 @@ Tensor operand(const Tensor& tensor, DType compute, const Arithmetic& arithmetic
                                      : tensor.to(compute);
 }
 
+// Sums that are rounded to a half type after every addition begin with the bias: kernels that add so add their products
+// to what the result holds. Those of a transposed convolution are added to it when they are done.
+bool begins_with_bias(DType compute, bool transposed, const Arithmetic& arithmetic) {
+  const Accumulator accumulator = arithmetic.summation.accumulator;
+  const bool is_half = accumulator == Accumulator::float16 || accumulator == Accumulator::bfloat16;
+  return is_half && compute == DType::float32 && !transposed && !stores_products();
+}
+
 // y = f(x, w) + bias with the gradients of both parts; c describes the convolution in which x is the input, or the
 // output if transposed. shape is that of y.
 Var record(const Convolution& c, bool transposed, Kernels kernels, const Var& x, const Var& w,
@@ -173,15 +182,19 @@ Var record(const Convolution& c, bool transposed, Kernels kernels, const Var& x,
   const DType dtype = bias ? result_dtype({&x, &w, &*bias}) : result_dtype({&x, &w});
   const DType compute = convolution_dtype(dtype);
   const Arithmetic arithmetic = x.arithmetic();
+  const bool begins = bias && begins_with_bias(compute, transposed, arithmetic);
+  const Tensor start = begins ? bias->tensor().to(compute).contiguous() : Tensor();
   Tensor result =
       run(transposed ? Part::transposed : Part::forward, c, kernels, operand(x.tensor(), compute, arithmetic),
-          operand(w.tensor(), compute, arithmetic), shape, arithmetic);
+          operand(w.tensor(), compute, arithmetic), shape, arithmetic, start);
   Dims sums;  // axes over which a bias is shared
   if (bias) {
     Dims along(shape.size(), 1);
     along[1] = shape[1];
-    result =
-        map_as(compute_of(compute), dtype, result, bias->tensor().reshape(along), [](auto y, auto b) { return y + b; });
+    if (!begins) {
+      result = map_as(compute_of(compute), dtype, result, bias->tensor().reshape(along),
+                      [](auto y, auto b) { return y + b; });
+    }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (axis != 1) sums.push_back(static_cast<std::int64_t>(axis));
     }

@@ -175,6 +175,46 @@ TEST(HalfSums, OfProcessorsMayBeGradientsOfParametersOfLargeCalls) {
   EXPECT_TRUE(accuses(accelerator, 2, 1));
 }
 
+// A convolution as kernels have it that add each product in bfloat16 to what the result holds, the bias at first.
+void add_to_bias(const MaterialisedCall& call, DeviceResult& result) {
+  const auto argument = [&](std::size_t i) { return call.args[i].get<Tensor>()->to(DType::float32).contiguous(); };
+  const Tensor x = argument(0);
+  const Tensor w = argument(1);
+  const Tensor bias = argument(2);
+  const std::int64_t channels = x.size(1);
+  const std::int64_t taps = w.size(2);
+  const Tensor& output = *result.output.get<Tensor>();
+  const std::int64_t length = output.size(2);
+  result.output = changed_elements(output, [&](double, std::int64_t i) {
+    const std::int64_t row = i / length / w.size(0);
+    const std::int64_t of_output = i / length % w.size(0);
+    float sum = bias.data<float>()[of_output];
+    for (std::int64_t k = 0; k < channels * taps; ++k) {
+      const float factor = w.data<float>()[of_output * channels * taps + k];
+      const std::int64_t at = (row * channels + k / taps) * x.size(2) + i % length + k % taps;
+      sum = as_bfloat16(sum + factor * x.data<float>()[at]);
+    }
+    return static_cast<double>(sum);
+  });
+}
+
+TEST(HalfSums, OfProcessorsMayBeginWithTheBias) {
+  for (const std::int64_t taps : {1, 3}) {
+    const std::int64_t length = 65 - taps;
+    ApiCall call = call_of("Functional.conv1d.0", {{2, 64, 64}, {8, 64, taps}, {8}}, {2, 8, length}, DType::bfloat16);
+    call.args.back() = call_of("", {{8}}, {}, DType::bfloat16, 100, 500).args.front();
+    call.has_backward = false;
+    const ApiResult sound = check_on(processor, call, {}, add_to_bias);
+    EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+    EXPECT_TRUE(is_suspicious(check_on(accelerator, call, {}, add_to_bias))) << taps;
+    const ApiResult faulty = check_on(processor, call, {}, [](const MaterialisedCall& inputs, DeviceResult& result) {
+      add_to_bias(inputs, result);
+      scale(result.output, 1.1);
+    });
+    EXPECT_TRUE(is_suspicious(faulty)) << described(faulty);
+  }
+}
+
 // Vectors add a row of bfloat16 in many partial sums, which lose a few roundings where one that is added term by term
 // stands still. Of a gradient of a parameter few samples leave some elements next to no spread.
 TEST(HalfSums, OfProcessorsMayBeThoseOfLongRowsInVectors) {
