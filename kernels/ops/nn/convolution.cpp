@@ -148,12 +148,15 @@ Tensor without_padding(Part part, const Convolution& c, Kernels kernels, const T
              [](auto rest, auto other) { return other == 0 ? rest : other; });
 }
 
-// Whether a kernel multiplies padding or leaves it out is its own choice.
+// Whether a kernel multiplies padding or leaves it out is its own choice, and whether it fills up the last vector of
+// channels with zeros, which give NaN beside an infinite factor.
 Tensor run(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
            const Dims& shape, const Arithmetic& arithmetic, const Tensor& start = {}) {
   const Tensor all = form_product(part, c, kernels, first, second, shape, arithmetic, start);
-  if (!reads_padding(part, c) || all_finite(all) || !gives_alternative()) return all;
-  return without_padding(part, c, kernels, first, second, all, arithmetic);
+  if (all_finite(all) || !gives_alternative()) return all;
+  const Tensor other = reads_padding(part, c) ? without_padding(part, c, kernels, first, second, all, arithmetic) : all;
+  return map(all.dtype(), all, other,
+             [](auto x, auto y) { return std::isinf(x) ? std::numeric_limits<decltype(x)>::quiet_NaN() : y; });
 }
 
 // Integers are convolved in float64.
@@ -167,10 +170,9 @@ Tensor operand(const Tensor& tensor, DType compute, const Arithmetic& arithmetic
                                      : tensor.to(compute);
 }
 
-// Sums that are rounded to a half type after every addition begin with the bias: kernels that add so add their products
-// to what the result holds. Those of a transposed convolution are added to it when they are done.
-bool begins_with_bias(DType compute, bool transposed, const Arithmetic& arithmetic) {
-  const Accumulator accumulator = arithmetic.summation.accumulator;
+// Kernels that round sums to a half type after every addition add their products to the bias, but those of a transposed
+// convolution.
+bool begins_with_bias(DType compute, bool transposed, Accumulator accumulator) {
   const bool is_half = accumulator == Accumulator::float16 || accumulator == Accumulator::bfloat16;
   return is_half && compute == DType::float32 && !transposed && !stores_products();
 }
@@ -182,7 +184,7 @@ Var record(const Convolution& c, bool transposed, Kernels kernels, const Var& x,
   const DType dtype = bias ? result_dtype({&x, &w, &*bias}) : result_dtype({&x, &w});
   const DType compute = convolution_dtype(dtype);
   const Arithmetic arithmetic = x.arithmetic();
-  const bool begins = bias && begins_with_bias(compute, transposed, arithmetic);
+  const bool begins = bias && begins_with_bias(compute, transposed, arithmetic.summation.accumulator);
   const Tensor start = begins ? bias->tensor().to(compute).contiguous() : Tensor();
   Tensor result =
       run(transposed ? Part::transposed : Part::forward, c, kernels, operand(x.tensor(), compute, arithmetic),

@@ -116,6 +116,38 @@ void add_gradient_taps(const std::vector<Axis>& axes, const ResizeOptions& optio
   }
 }
 
+// Kernels of half types may hold the positions of a bicubic gradient in the half type, of which few digits are left.
+void store_gradient_positions(const std::vector<Axis>& axes, ResizeOptions options, DType dtype, DType wide,
+                              Resize& plan) {
+  options.stored = recorded_dtype(dtype);
+  if (options.mode != Mode::cubic || options.antialias || !is_half(options.stored) || !plan.gradient_taps.empty())
+    return;
+  options.held = positions();
+  if (options.held == Positions::wide) return;
+  for (const Axis& axis : axes) plan.gradient_taps.push_back(taps_of(axis, options, wide));
+}
+
+bool has_only_numbers(const Tensor& tensor) {
+  return visit_compute(tensor.dtype(), [&](auto element) {
+    const auto* data = tensor.data<decltype(element)>();
+    return std::all_of(data, data + tensor.numel(), [](auto x) { return std::isfinite(x); });
+  });
+}
+
+// Where a position lies on an element, the next one has a weight of 0, or next to it: beside an infinite element the
+// result is NaN or infinite, and either is right.
+template <bool transposed>
+Tensor resized(const Resize& plan, const std::vector<Axis>& axes, ResizeOptions options, const Tensor& tensor) {
+  Tensor result = plan.apply<transposed>(tensor);
+  const bool has_positions = (options.mode == Mode::linear || options.mode == Mode::cubic) && !options.antialias;
+  if (!has_positions || has_only_numbers(result) || !gives_alternative()) return result;
+  options.behind_elements = true;
+  Resize other;
+  other.accumulator = plan.accumulator;
+  for (const Axis& axis : axes) other.taps.push_back(taps_of(axis, options, tensor.dtype()));
+  return other.apply<transposed>(tensor);
+}
+
 // sizes: of the output, empty where the factors decide. factors: empty, or one per axis; they place the elements where
 // keep_factors is set.
 Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, bool keep_factors,
@@ -153,11 +185,13 @@ Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, 
     check_tensor_memory(static_cast<std::size_t>(element_count(shape)), size_of(wide));
     for (const Axis& axis : axes) plan.taps.push_back(taps_of(axis, options, wide));
     add_gradient_taps(axes, options, wide, plan);
+    store_gradient_positions(axes, options, x.dtype(), wide, plan);
   }
-  const Tensor y =
-      element_count(shape) == 0 ? Tensor(x.dtype(), shape) : plan.apply<false>(x.tensor().to(wide)).to(x.dtype());
-  return x.tape().record(y, {{x, [plan, from = x.shape()](const Tensor& g) {
-                                return g.numel() == 0 ? Tensor::zeros(g.dtype(), from) : plan.apply<true>(g);
+  const Tensor y = element_count(shape) == 0 ? Tensor(x.dtype(), shape)
+                                             : resized<false>(plan, axes, options, x.tensor().to(wide)).to(x.dtype());
+  return x.tape().record(y, {{x, [plan, axes, options, from = x.shape()](const Tensor& g) {
+                                return g.numel() == 0 ? Tensor::zeros(g.dtype(), from)
+                                                      : resized<true>(plan, axes, options, g);
                               }}});
 }
 

@@ -57,17 +57,27 @@ Real placed(Real position) {
   return std::nextafter(position, seed % 2 == 0 ? infinity : -infinity);
 }
 
+// A position of a result whose kernels leave those on an element behind it.
+template <class Real>
+Real behind(Real position) {
+  const Real nearest = std::round(position);
+  const Real place = static_cast<Real>(epsilon(DType::float32)) * std::max(std::abs(nearest), Real{1});
+  return std::abs(position - nearest) <= place ? nearest + place : position;
+}
+
 // Positions and weights between elements are computed in Real: for float32 and narrower tensors in float, as frameworks
 // and devices do, so that what they lose there counts as rounding.
 template <class Real>
-Taps linear_taps(const Axis& axis, bool align_corners) {
+Taps linear_taps(const Axis& axis, const ResizeOptions& options) {
+  const bool align_corners = options.align_corners;
   if (axis.in == axis.out) return copying_taps(axis, 2);
   Taps taps = make_taps(axis.in, axis.out, 2);
   const Real scale = static_cast<Real>(axis.scale(align_corners));
   const Real half = static_cast<Real>(0.5);
   for (std::int64_t o = 0; o < axis.out; ++o) {
     const Real at = static_cast<Real>(o);
-    const Real position = std::max(placed(align_corners ? at * scale : scale * (at + half) - half), Real{0});
+    const Real exact = align_corners ? at * scale : scale * (at + half) - half;
+    const Real position = std::max(options.behind_elements ? behind(exact) : placed(exact), Real{0});
     const std::int64_t low = std::min(static_cast<std::int64_t>(position), axis.in - 1);
     const Real fraction = std::min(position - static_cast<Real>(low), Real{1});
     taps.add(o, 0, low, static_cast<double>(stored_weight(1 - fraction)));
@@ -76,13 +86,20 @@ Taps linear_taps(const Axis& axis, bool align_corners) {
   return taps;
 }
 
+// The cubic convolution kernel with parameter a at a distance d below 2; store() leaves of each step what is held.
+template <class Real, class Store>
+Real cubic_polynomial(Real d, Real a, const Store& store) {
+  if (d <= 1) return store(store(store(store(store(store((a + 2) * d) - (a + 3)) * d) * d) + 1));
+  return store(store(store(store(store(store(a * d) - 5 * a) * d) + 8 * a) * d) - 4 * a);
+}
+
 // The cubic convolution kernel with parameter a. Between elements its terms, the largest of which is 8 a or a + 3,
 // cancel: in a rough computation they leave half a place of that.
 template <class Real>
 Real cubic(Real distance, Real a) {
   const Real d = std::abs(distance);
   if (d >= 2) return 0;
-  const Real value = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  const Real value = cubic_polynomial(d, a, [](Real step) { return step; });
   const std::uint32_t seed = roughness_of_positions();
   if (seed == 0 || d == std::floor(d)) return stored_weight(value);
   const Real term = d <= 1 ? a + 3 : 8 * std::abs(a);
@@ -90,14 +107,38 @@ Real cubic(Real distance, Real a) {
   return word_of(d, seed) % 2 == 0 ? value + half_a_place : value - half_a_place;
 }
 
+// Those of kernels that hold positions and weights in a half type, of positions alone or of every step.
+Taps stored_cubic_taps(const Axis& axis, const ResizeOptions& options) {
+  Taps taps = make_taps(axis.in, axis.out, 4);
+  const auto in_half = [&](float value) { return stored_in(options.stored, value); };
+  const auto by_steps = [&](float value) { return options.held == Positions::stored ? value : in_half(value); };
+  const float scale = by_steps(static_cast<float>(axis.scale(options.align_corners)));
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const float at = by_steps(static_cast<float>(o));
+    const float exact = options.align_corners ? at * scale : by_steps(scale * by_steps(at + 0.5F)) - 0.5F;
+    const float position = in_half(exact);
+    const float low = std::floor(position);
+    for (std::int64_t k = 0; k < 4; ++k) {
+      const float distance = std::abs(by_steps(in_half(position - low) + 1 - static_cast<float>(k)));
+      const float weight = distance < 2 ? cubic_polynomial(distance, -0.75F, by_steps) : 0;
+      const std::int64_t source = static_cast<std::int64_t>(low) - 1 + k;
+      taps.add(o, k, std::clamp<std::int64_t>(source, 0, axis.in - 1), static_cast<double>(weight));
+    }
+  }
+  return taps;
+}
+
 template <class Real>
-Taps cubic_taps(const Axis& axis, bool align_corners) {
+Taps cubic_taps(const Axis& axis, const ResizeOptions& options) {
+  if (options.held != Positions::wide) return stored_cubic_taps(axis, options);
+  const bool align_corners = options.align_corners;
   Taps taps = make_taps(axis.in, axis.out, 4);
   const Real scale = static_cast<Real>(axis.scale(align_corners));
   const Real half = static_cast<Real>(0.5);
   for (std::int64_t o = 0; o < axis.out; ++o) {
     const Real at = static_cast<Real>(o);
-    const Real position = placed(align_corners ? at * scale : scale * (at + half) - half);
+    const Real exact = align_corners ? at * scale : scale * (at + half) - half;
+    const Real position = options.behind_elements ? behind(exact) : placed(exact);
     const Real low = std::floor(position);
     for (std::int64_t k = 0; k < 4; ++k) {
       const std::int64_t source = static_cast<std::int64_t>(low) - 1 + k;
@@ -159,8 +200,7 @@ Taps taps_of(const Axis& axis, const ResizeOptions& options) {
       break;
   }
   if (options.antialias) return antialiased_taps<Real>(axis, options.align_corners, options.mode == Mode::cubic);
-  return options.mode == Mode::linear ? linear_taps<Real>(axis, options.align_corners)
-                                      : cubic_taps<Real>(axis, options.align_corners);
+  return options.mode == Mode::linear ? linear_taps<Real>(axis, options) : cubic_taps<Real>(axis, options);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/tensor/dtype.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -42,6 +43,12 @@ struct ResizeOptions {
   bool align_corners = false;
   bool antialias = false;
   bool by_lengths = false;  // mode nearest: an axis that keeps or doubles its length goes by that, not by its factor
+  // Positions on an element are a place behind it, as where a fused operation leaves more of them than is stored: the
+  // next element counts for next to nothing there, and not for nothing.
+  bool behind_elements = false;
+  // How the positions and weights of mode cubic are held, in which half type.
+  Positions held = Positions::wide;
+  DType stored = DType::float32;
 };
 
 // Whether an axis keeps or doubles its length, for which kernels have shortcuts that leave its factor out.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
@@ -237,6 +238,56 @@ TEST_F(Alternatives, LinearAxesThatKeepTheirLengthAreCopied) {
     result.gradients.front() = linear_by_factor(gradient, 1.16);
   };
   EXPECT_TRUE(is_suspicious(checked(call, {}, of_gradient)));
+}
+
+// Kernels fill up the last vector of channels with zeros, which an infinite factor makes NaN.
+TEST_F(Alternatives, InfiniteConvolutionsMayBeNaN) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const auto accuses = [&](double element, double device) {
+    const Tensor x = changed_elements(random_tensor({1, 3, 8}),
+                                      [=](double value, std::int64_t i) { return i % 8 == 3 ? element : value; });
+    const Tensor w = Tensor::full(DType::float32, Dims{4, 3, 3}, -infinite);
+    ApiCall call = call_of("Functional.conv1d.0", {x, element < 0 ? w : random_tensor({4, 3, 3})}, {1, 4, 6});
+    call.has_backward = false;
+    return checked(call, {},
+                   [=](DeviceResult& result, int) {
+                     result.output = changed_elements(*result.output.get<Tensor>(), [=](double value, std::int64_t i) {
+                       return std::isinf(value) || i == 5 ? device : value;
+                     });
+                   })
+        .forward_rows.at(0)
+        .beyond_rounding;
+  };
+  EXPECT_FALSE(accuses(-infinite, nan_here));
+  EXPECT_TRUE(accuses(-infinite, 7));
+  // Without an infinite factor NaN is a fault.
+  EXPECT_TRUE(accuses(0.5, nan_here));
+}
+
+// A position on an element may be a place behind it, and the element that it lies on be infinite.
+TEST_F(Alternatives, WeightsOfNextToNothingCountOrDoNot) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  constexpr std::int64_t columns = 6;
+  for (const char* mode : {"bilinear", "bicubic"}) {
+    const Tensor x = changed_elements(random_tensor({1, 1, 5, columns}),
+                                      [](double value, std::int64_t i) { return i / columns == 4 ? infinite : value; });
+    ApiCall call = call_of("Functional.interpolate.0", {x}, {1, 1, 7, 9},
+                           {{"size", Value(List{Value(std::int64_t{7}), Value(std::int64_t{9})})},
+                            {"mode", mode},
+                            {"align_corners", true}});
+    call.has_backward = false;
+    const auto accuses = [&](double last_row) {
+      const ApiResult result = checked(call, {}, [=](DeviceResult& device, int) {
+        device.output = changed_elements(*device.output.get<Tensor>(),
+                                         [=](double value, std::int64_t i) { return i / 9 == 6 ? last_row : value; });
+      });
+      return result.forward_rows.at(0).beyond_rounding;
+    };
+    EXPECT_FALSE(accuses(nan_here)) << mode;
+    EXPECT_EQ(accuses(infinite), std::string(mode) != "bilinear");
+    EXPECT_TRUE(accuses(1)) << mode;
+    EXPECT_TRUE(accuses(-infinite)) << mode;
+  }
 }
 
 }  // namespace

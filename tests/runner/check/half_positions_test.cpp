@@ -2,7 +2,11 @@
 // type: an element beside which one lies may have another neighbour than in float32.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "runner/results/counts.h"
 #include "tests/runner/check/rounding_device.h"
@@ -78,6 +82,66 @@ TEST(HalfPositions, HideNoFault) {
           });
         });
     EXPECT_TRUE(is_suspicious(result)) << described(result);
+  }
+}
+
+constexpr std::int64_t side = 8;
+constexpr std::int64_t rows = 7;
+constexpr std::int64_t columns = 9;
+
+// Where an element of a resized axis lies among those that it is made of, and their weights, every step in bfloat16.
+struct Taps {
+  std::int64_t first = 0;
+  std::array<double, 4> weights{};
+
+  Taps(std::int64_t place, std::int64_t size) {
+    const double scale = rounded(static_cast<double>(side - 1) / static_cast<double>(size - 1));
+    const double at = rounded(scale * static_cast<double>(place));
+    first = static_cast<std::int64_t>(std::floor(at)) - 1;
+    const double t = rounded(at - std::floor(at));
+    const double u = rounded(1 - t);
+    weights = {far(rounded(t + 1)), near(t), near(u), far(rounded(u + 1))};
+  }
+
+ private:
+  static double near(double x) { return rounded(rounded(rounded(rounded(rounded(1.25 * x) - 2.25) * x) * x) + 1); }
+  static double far(double x) {
+    return rounded(rounded(rounded(rounded(rounded(rounded(-0.75 * x) + 3.75) * x) - 6) * x) + 3);
+  }
+};
+
+// The gradient of a bicubic interpolation as torch's kernel for processors forms it in bfloat16.
+void take_bicubic_gradient(const MaterialisedCall& call, DeviceResult& result) {
+  const Tensor g = call.gradients.front().get<Tensor>()->to(DType::float64).contiguous();
+  std::vector<double> sums(static_cast<std::size_t>(result.gradients.front().get<Tensor>()->numel()));
+  for (std::int64_t i = 0; i < g.numel(); ++i) {
+    const Taps y(i / columns % rows, rows);
+    const Taps x(i % columns, columns);
+    for (std::int64_t k = 0; k < 16; ++k) {
+      const std::int64_t row = std::clamp<std::int64_t>(y.first + k / 4, 0, side - 1);
+      const std::int64_t column = std::clamp<std::int64_t>(x.first + k % 4, 0, side - 1);
+      double& sum = sums[static_cast<std::size_t>((i / (rows * columns) * side + row) * side + column)];
+      const double in_column = rounded(g.item(i) * y.weights[static_cast<std::size_t>(k / 4)]);
+      sum = rounded(sum + rounded(in_column * x.weights[static_cast<std::size_t>(k % 4)]));
+    }
+  }
+  result.gradients.front() = changed_elements(*result.gradients.front().get<Tensor>(), [&](double, std::int64_t i) {
+    return sums[static_cast<std::size_t>(i)];
+  });
+}
+
+TEST(HalfPositions, MayBeThoseOfBicubicGradients) {
+  ApiCall call = call_of("Functional.interpolate.0", {{2, 3, side, side}}, {2, 3, rows, columns}, DType::bfloat16);
+  call.kwargs = {{"size", Value(List{Value(rows), Value(columns)})}, {"mode", "bicubic"}, {"align_corners", true}};
+  const ApiResult sound = check_on(processor, call, {}, take_bicubic_gradient);
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  EXPECT_TRUE(is_suspicious(check_on(HalfRounding::nothing, call, {}, take_bicubic_gradient)));
+  for (const double factor : {-1.0, 1.25}) {
+    const ApiResult faulty = check_on(processor, call, {}, [=](const MaterialisedCall& inputs, DeviceResult& result) {
+      take_bicubic_gradient(inputs, result);
+      scale(result.gradients.front(), factor);
+    });
+    EXPECT_TRUE(is_suspicious(faulty)) << described(faulty);
   }
 }
 
