@@ -10,6 +10,10 @@
 
 namespace msrun {
 
+// Of a half type as many groups are independent at least: the sums of float32 behind an element, however long, are no
+// reason for errors in common.
+inline constexpr std::int64_t groups_of_half_types = 64;
+
 struct CommonError {
   double factor = 0;     // actual is about exact * (1 + it), in the least squares
   double deviation = 0;  // of the factor, by chance, as the errors lie; infinity where chance cannot be told

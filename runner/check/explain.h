@@ -219,6 +219,10 @@ class Explainer {
   // right.
   bool has_common_error(const Tensor& bench, const SumModel& model, const std::vector<Rounding>& roundings,
                         const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples);
+  // Whether the factors that samples computed so have in common are no larger than the scatter of their own elements,
+  // rows and indices makes likely, as many as there are independent ones.
+  bool have_factor_by_chance(const std::vector<Rounding>& roundings, const Comparison& comparison, std::size_t row,
+                             const Select& select, std::size_t samples, std::int64_t independent);
   // The noise of a row for inputs beside those of the call, computed so; undefined if it is not to be had. `lost` gets
   // what a rough computation, or sums in a narrow accumulator, leave in place of numbers, beside what it has.
   Tensor noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,

@@ -27,8 +27,6 @@ constexpr double times_of_chance = 8;
 // Sound computations of the call are few: a device may err so many times as much in common as they do.
 constexpr double times_of_samples = 2;
 constexpr std::size_t samples_of_common_errors = 2;
-// Of a half type the sums of float32 behind an element, however long, are no reason.
-constexpr std::int64_t groups_of_half_types = 64;
 // What errors of rounded operands have in common may be so large a share of the roundoff beside what is computed.
 constexpr double share_of_roundoff = 1.0 / 4;
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/base/replaced.h"
+#include "kernels/compare/common_error.h"
 #include "kernels/compare/error_shape.h"
 #include "kernels/compare/estimates.h"
 #include "kernels/tensor/changed_elements.h"
@@ -19,6 +20,8 @@ namespace {
 constexpr double roundings_in_common = 3;
 // ... Beyond them a device errs at most so many times as much as samples do, of which there are few.
 constexpr double times_of_common_error = 8;
+// Samples whose factor is so many times what their own scatter makes likely have it by more than chance.
+constexpr double most_by_chance = 4;
 // Where errors lie to one side, they are so many times what samples have in common at most.
 constexpr double times_of_leaning = 1.5;
 // The errors of all elements together are at most so many times those of a product whose parts are stored, because the
@@ -315,8 +318,31 @@ bool Explainer::has_common_error(const Tensor& bench, const SumModel& model, con
   const double allowed = roundings_in_common * epsilon(device.dtype()) / 2;
   if (std::abs(factor) <= allowed || !has_many_values(bench)) return false;
   const CommonErrors expected = common_errors(roundings, comparison, row, select, samples);
-  const double by_chance = times_of_common_error * std::sqrt(expected.variance);
-  return factor < expected.least - allowed - by_chance || factor > expected.most + allowed + by_chance;
+  const auto is_beyond = [&](double by_chance) {
+    return factor < expected.least - allowed - by_chance || factor > expected.most + allowed + by_chance;
+  };
+  if (is_beyond(times_of_common_error * std::sqrt(expected.variance))) return true;
+  // Rows that err apart from each other have a factor in common by chance alone, and their scatter tells how large.
+  const std::int64_t independent =
+      std::max(device.numel() / std::max<std::int64_t>(model.longest, 1), groups_of_half_types);
+  return is_beyond(times_of_common_error * common_error(bench, device, independent).deviation) &&
+         have_factor_by_chance(roundings, comparison, row, select, samples, independent);
+}
+
+bool Explainer::have_factor_by_chance(const std::vector<Rounding>& roundings, const Comparison& comparison,
+                                      std::size_t row, const Select& select, std::size_t samples,
+                                      std::int64_t independent) {
+  bool by_chance = true;
+  for (const Rounding& rounding : roundings) {
+    for (const Variations::Nearby& one : variations_.nearby(rounding.how, samples)) {
+      const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
+      const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
+      if (!exact || !rounded) return false;
+      const CommonError common = common_error(*exact, *rounded, independent);
+      by_chance = by_chance && std::abs(common.factor) <= most_by_chance * common.deviation;
+    }
+  }
+  return by_chance;
 }
 
 Explainer::CommonErrors Explainer::common_errors(const std::vector<Rounding>& roundings, const Comparison& comparison,

@@ -142,5 +142,39 @@ TEST(HalfSoftmax, OfCastArgumentsMayBeRoundedBefore) {
   EXPECT_FALSE(is_suspicious(cast)) << described(cast);
 }
 
+// exp(x - y) g of a stored y, as frameworks compose it: every step is stored.
+void take_logsumexp_gradient(const MaterialisedCall& call, DeviceResult& result, double factor) {
+  const Tensor x = call.args.front().get<Tensor>()->to(DType::float64).contiguous();
+  const Tensor y = result.output.get<Tensor>()->to(DType::float64).contiguous();
+  const Tensor g = call.gradients.front().get<Tensor>()->to(DType::float64).contiguous();
+  const std::int64_t count = x.size(-1);
+  result.gradients.front() = changed_elements(*result.gradients.front().get<Tensor>(), [&](double, std::int64_t i) {
+    const double power = rounded(std::exp(rounded(x.item(i) - y.item(i / count))));
+    return rounded(factor * rounded(power * g.item(i / count)));
+  });
+}
+
+// Rows whose sum was stored err apart from each other, each by its own factor. One that all have in common is no
+// rounding of an accelerator; sums that a processor forms in bfloat16 have one.
+TEST(HalfSoftmax, OfLogarithmsOfSumsHidesNoFactorOfAllRows) {
+  for (const double width : {2.0, 8.0}) {
+    for (const std::int64_t number : {0, 1, 2}) {
+      ApiCall call =
+          call_of("Torch.logsumexp." + std::to_string(number), {{64, 128}}, {64}, DType::bfloat16, -width, width);
+      call.args.emplace_back(std::int64_t{-1});
+      const auto check = [&](HalfRounding device, double factor) {
+        return check_on(device, call, {}, [=](const MaterialisedCall& inputs, DeviceResult& result) {
+          take_logsumexp_gradient(inputs, result, factor);
+        });
+      };
+      for (const HalfRounding device : {accelerator, processor}) {
+        const ApiResult sound = check(device, 1);
+        EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+      }
+      EXPECT_TRUE(is_suspicious(check(accelerator, 1.05))) << width << ' ' << number;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace msrun::testing
