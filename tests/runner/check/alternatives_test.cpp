@@ -290,5 +290,26 @@ TEST_F(Alternatives, WeightsOfNextToNothingCountOrDoNot) {
   }
 }
 
+// What cosine_embedding_loss adds to the squares of a row, 1e-12, is 0 in float16: of a row of zeros no number is left.
+TEST_F(Alternatives, AnEpsilonBelowTheHalfTypeIsZero) {
+  for (const DType dtype : {DType::float16, DType::bfloat16}) {
+    const Tensor x = changed_elements(random_tensor({4, 6}, dtype),
+                                      [](double value, std::int64_t i) { return i / 6 == 2 ? 0 : value; });
+    ApiCall call = call_of("Functional.cosine_embedding_loss.0",
+                           {x, random_tensor({4, 6}, dtype), Tensor::full(DType::int64, Dims{4}, 1)}, {4},
+                           {{"reduction", "none"}});
+    call.has_backward = false;
+    const auto accuses = [&](double third) {
+      const ApiResult result = checked(call, {}, [=](DeviceResult& device, int) {
+        device.output = with_element(*device.output.get<Tensor>(), 2, third);
+      });
+      return result.forward_rows.at(0).beyond_rounding;
+    };
+    EXPECT_EQ(accuses(nan_here), dtype != DType::float16);
+    EXPECT_EQ(accuses(1), dtype == DType::float16);
+    EXPECT_TRUE(accuses(0));
+  }
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "runner/results/counts.h"
-#include "tests/runner/check/support.h"
+#include "tests/runner/check/rounding_device.h"
 
 namespace msrun::testing {
 namespace {
+
+using rounding_device::rounded;
 
 // Recorded under autocast to `half`: the first argument may have been cast before.
 ApiCall autocast_call(const std::string& name, const std::vector<Dims>& shapes, const Dims& output, DType half,
@@ -121,6 +123,68 @@ TEST(AutocastGradients, OfFloat32AreFloat32) {
   const ApiCall call = call_of("Functional.linear.0", products[0].shapes, products[0].output);
   const ApiResult result = check(call, other_order(DType::bfloat16));
   EXPECT_TRUE(is_suspicious(result)) << described(result);
+}
+
+constexpr std::int64_t hidden = 16;
+constexpr std::int64_t features = 24;
+
+// The cell of a processor under autocast: products and gates in bfloat16, and what follows from the float32 state in
+// float32.
+void take_mixed_cell(const MaterialisedCall& call, DeviceResult& result, double factor) {
+  const auto numbers = [](const Value& value) { return value.get<Tensor>()->to(DType::float64).contiguous(); };
+  const Tensor x = numbers(call.args[0]);
+  const List& state = *call.args[1].get<List>();
+  const Tensor h = numbers(state[0]);
+  const Tensor c = numbers(state[1]);
+  const auto gate = [&](std::int64_t row, std::int64_t unit) {
+    const auto part = [&](const Tensor& left, const Value& weight, const Value& bias, std::int64_t size) {
+      const Tensor w = numbers(weight);
+      double sum = rounded(numbers(bias).item(unit));
+      for (std::int64_t k = 0; k < size; ++k)
+        sum += rounded(left.item(row * size + k)) * rounded(w.item(unit * size + k));
+      return rounded(sum);
+    };
+    return rounded(part(x, call.args[2], call.args[4], features) + part(h, call.args[3], call.args[5], hidden));
+  };
+  const auto sigmoid = [](double value) { return rounded(1 / (1 + std::exp(-value))); };
+  const auto cell = [&](std::int64_t i) {
+    const std::int64_t row = i / hidden;
+    const std::int64_t unit = i % hidden;
+    return sigmoid(gate(row, hidden + unit)) * c.item(i) +
+           sigmoid(gate(row, unit)) * rounded(std::tanh(gate(row, 2 * hidden + unit)));
+  };
+  List& outputs = *result.output.get<List>();
+  outputs[0] = changed_elements(*outputs[0].get<Tensor>(), [&](double, std::int64_t i) {
+    return factor * sigmoid(gate(i / hidden, 3 * hidden + i % hidden)) * std::tanh(cell(i));
+  });
+  outputs[1] = changed_elements(*outputs[1].get<Tensor>(), [&](double, std::int64_t i) { return factor * cell(i); });
+}
+
+// Torch's autocast on processors lowers the products of a cell alone: its float32 results have the digits of bfloat16.
+TEST(AutocastGradients, OfCellsThatAreLoweredInPartAreThoseOfTheHalfType) {
+  ApiCall call = call_of("Torch.lstm_cell.0",
+                         {{6, features},
+                          {6, hidden},
+                          {6, hidden},
+                          {4 * hidden, features},
+                          {4 * hidden, hidden},
+                          {4 * hidden},
+                          {4 * hidden}},
+                         {}, DType::float32, -1, 1);
+  call.args[1] = List{call.args[1], call.args[2]};
+  call.args.erase(call.args.begin() + 2);
+  call.args[0] = call_of("", {{6, features}}, {}, DType::bfloat16, -1, 1).args.front();
+  call.has_backward = false;
+  call.output_dtype = torch_name(DType::float32);
+  const auto check_cell = [&](double factor) {
+    return rounding_device::check_on(
+        rounding_device::processor, call, {},
+        [=](const MaterialisedCall& inputs, DeviceResult& result) { take_mixed_cell(inputs, result, factor); });
+  };
+  const ApiResult sound = check_cell(1);
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  const ApiResult faulty = check_cell(1.1);
+  EXPECT_TRUE(is_suspicious(faulty)) << described(faulty);
 }
 
 }  // namespace
