@@ -45,9 +45,9 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
   view_.runner_died(event);
 }
 
-// The calls over their time are to blame, and the thread that caught a signal, also one that did so while its process was
-// being ended for another call. Of a process that was killed from outside every call in flight may be. A call is not to
-// blame for what stops its process.
+// The calls over their time are to blame, and the thread that caught a signal, also one that did so while its process
+// was being ended for another call. Of a process that was killed from outside every call in flight may be. A call is
+// not to blame for what stops its process.
 std::vector<std::uint32_t> Supervisor::suspects(const Runner& runner, const std::vector<std::uint32_t>& in_flight) {
   std::vector<std::uint32_t> tasks;
   if (runner.ended == Ended::call_over_time) tasks = runner.timed_out;
