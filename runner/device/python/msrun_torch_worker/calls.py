@@ -97,4 +97,4 @@ class Call:
 
 def answer(request, arena, device):
     """The reply to a request, an error included."""
-    return _failures.answer(request, lambda: Call(request, arena, device).run(), device)
+    return _failures.answer(request, lambda: Call(request, arena, device).run(), device, arena.limit)

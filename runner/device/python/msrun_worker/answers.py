@@ -17,6 +17,10 @@ LOST_CODES = r"5070\d\d"
 MEMORY_CODES = r"20700[12]"
 
 
+# What an allocator of the host says it was asked for.
+_ASKED_FOR = re.compile(r"tried to allocate (\d+) bytes", re.I)
+
+
 def code(number):
     """A regular expression for an error code of the device's runtime (CANN). The number alone may as well be a size or
     an index that a text is about: it is a code where the text calls it one."""
@@ -83,8 +87,14 @@ class Failures:
             return
         reply["g"] = [write(gradient) for gradient in found]
 
-    def answer(self, request, run, device):
-        """The reply that run() returns, or that of its error."""
+    def _asked_for(self, error):
+        """The bytes of the tensor that was refused; 0 where the error does not say."""
+        found = _ASKED_FOR.search(self._of_the_call(str(error)))
+        return int(found.group(1)) if found else 0
+
+    def answer(self, request, run, device, limit):
+        """The reply that run() returns, or that of its error. limit: bytes that calls may take; 0: as many as there
+        are."""
         try:
             return run()
         except BadRequest:
@@ -92,7 +102,11 @@ class Failures:
         except TooLarge as error:
             return {"id": request.get("id"), "status": LARGE, "bytes": error.size}
         except BaseException as error:  # pylint: disable=broad-except
-            reply = {"id": request.get("id"), "status": self.status_of(error), "error": self.text_of(error)}
+            status = self.status_of(error)
+            if status == OOM and 0 < limit < self._asked_for(error):
+                # No other call is to blame, and waiting for it would be in vain.
+                return {"id": request.get("id"), "status": LARGE, "bytes": self._asked_for(error)}
+            reply = {"id": request.get("id"), "status": status, "error": self.text_of(error)}
         if reply["status"] == OOM:
             device.give_back()
         return reply

@@ -28,7 +28,7 @@ class Memory:
 
     def __init__(self, descriptor, limit=0):
         self._descriptor = descriptor
-        self._limit = limit
+        self.limit = limit
         self._memory = None
         self._size = 0
         self._first = 0
@@ -63,7 +63,7 @@ class Memory:
         """The offset of so many bytes that may be written, which are mapped. Throws TooLarge."""
         offset = (self._used + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
         # A view of a few bytes, such as an expanded tensor, is as large here as it says.
-        if 0 < self._limit < offset + size - self._first:
+        if 0 < self.limit < offset + size - self._first:
             raise TooLarge(offset + size - self._first)
         self._map(offset + size)
         self._used = offset + size
