@@ -1,5 +1,6 @@
 #include "tools/run_bisect/made_runs.h"
 
+#include <csignal>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -22,6 +23,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* notes_name = "bisect.json";
 constexpr int cannot_be_tried = 125;  // as for git bisect run
+
+// Of the command's shell, or of the program that it ran last, for which the shell speaks.
+bool is_by_signal(int exit_code) {
+  constexpr int signal_of_program = 128;  // and the signal's number
+  return exit_code < 0 || (exit_code > signal_of_program && exit_code <= signal_of_program + SIGRTMAX);
+}
 
 // A file name that tells the version; those that hold other characters get a number in addition, of their bytes.
 std::string name_of(const std::string& version) {
@@ -80,8 +87,9 @@ void MadeRuns::note(const std::string& version, const Json& what) {
 MadeRun MadeRuns::run_of(const std::string& version) {
   const auto noted = notes_.find(version);
   const bool is_known = noted != notes_.end() && noted->is_object();
+  // Earlier versions of msrun have noted signals as well.
   if (is_known && noted->value("command", Json()) == command_ &&
-      noted->value("exit_code", Json()).is_number_integer()) {
+      noted->value("exit_code", Json()).is_number_integer() && !is_by_signal((*noted)["exit_code"].get<int>())) {
     MadeRun made = judged(folder_of(version), (*noted)["exit_code"].get<int>());
     made.was_there = true;
     return made;
@@ -108,7 +116,9 @@ MadeRun MadeRuns::make(const std::string& version) {
   if (error) throw UserError("The folder " + sanitised(folder) + " cannot be made: " + error.message());
   ++started_;
   const int code = shrink::run_program({"/bin/sh", "-c", line_for(version)}, log_of(version), std::nullopt);
-  note(version, {{"command", command_}, {"exit_code", code}});
+  // A signal comes from outside, or for want of memory: it says nothing about the version, and another time there may
+  // be none.
+  if (!is_by_signal(code)) note(version, {{"command", command_}, {"exit_code", code}});
   return judged(folder, code);
 }
 
@@ -118,8 +128,8 @@ MadeRun MadeRuns::judged(const std::string& folder, int exit_code) {
   if (exit_code == cannot_be_tried) {
     made.problem = "the command says so (exit code 125)";
   } else if (exit_code != exit_completed && exit_code != exit_fail_on) {
-    made.problem = exit_code < 0 ? "the command was ended by a signal"
-                                 : "the command failed with exit code " + std::to_string(exit_code);
+    made.problem = is_by_signal(exit_code) ? "the command was ended by a signal; the next search tries it again"
+                                           : "the command failed with exit code " + std::to_string(exit_code);
   } else {
     try {
       runs::Run run = runs::read_run(folder);

@@ -172,6 +172,23 @@ TEST_F(RunBisect, VersionsThatCannotBeTriedAreSkippedAndSaidSo) {
   EXPECT_THAT(run.out, HasSubstr("holds no run"));
 }
 
+// Whoever kills it, or a host that has no memory left, says nothing about the version.
+TEST_F(RunBisect, TriesAgainWhatASignalHasEnded) {
+  for (const char* signal : {"kill -9 $$", "sh -c \"kill -9 \\$\\$\"; exit $?", "sh -c \"kill -11 \\$\\$\"; exit $?"}) {
+    SCOPED_TRACE(signal);
+    fs::remove_all(scratch_ / "runs");
+    fs::remove(scratch_ / "killed");
+    const std::string once = std::string("if [ \"$V\" = 4 ] && [ ! -e killed ]; then touch killed; ") + signal + "; fi";
+    const std::vector<std::string> words = with_runs(versions_to(8), command(4, once));
+    const Finished first = bisect(words);
+    EXPECT_THAT(first.out, HasSubstr("4 cannot be tried and is skipped: the command was ended by a signal"))
+        << first.err;
+    const Finished second = bisect(words);
+    EXPECT_EQ(second.exit_code, 0) << second.err;
+    EXPECT_THAT(second.out, HasSubstr("first bad version is 4 ("));
+  }
+}
+
 // Of a program that cannot be started, as there is none, no exit code tells.
 TEST_F(RunBisect, AProgramThatIsNotThereIsSaidSo) {
   EXPECT_THAT(error_of<UserError>([&] { shrink::run_program({"/none"}, scratch_ / "log", std::nullopt); }),
