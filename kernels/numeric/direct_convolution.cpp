@@ -134,7 +134,8 @@ double pairs_with_input(const Windows& w, std::size_t a) {
 }  // namespace
 
 void refuse_padding(const Convolution& c) {
-  constexpr double seconds_of_work = 1e10;
+  // With the memory that it takes, and as often as a call is computed, this is a second or two.
+  constexpr double worth_a_look = 1e8;
   constexpr double damaged = 1000;
   const Windows& w = c.windows;
   const double channels =
@@ -148,7 +149,7 @@ void refuse_padding(const Convolution& c) {
                 std::max(1.0, static_cast<double>(w.kernel[a]) / static_cast<double>(w.stride[a]));
   }
   all = std::max(all, of_input);
-  if (all < seconds_of_work) return;
+  if (all < worth_a_look) return;
   double real = channels;
   for (std::size_t a = 0; a < 3; ++a) real *= pairs_with_input(w, a);
   if (all < damaged * real) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "kernels/numeric/convolution_blocks.h"
@@ -28,13 +29,13 @@ struct Residue {
 
 std::vector<Residue> residues(const Windows& w, std::size_t a) {
   std::vector<Residue> result;
-  std::vector<std::int64_t> seen;
+  std::unordered_map<std::int64_t, std::size_t> seen;
   for (std::int64_t k = 0; k < w.kernel[a]; ++k) {
     const std::int64_t residue = k * w.dilation[a] % w.stride[a];
     const std::int64_t jump = k * w.dilation[a] / w.stride[a];
-    const auto at = std::find(seen.begin(), seen.end(), residue);
-    if (at != seen.end()) {
-      Residue& known = result[static_cast<std::size_t>(at - seen.begin())];
+    const auto [at, is_new] = seen.try_emplace(residue, result.size());
+    if (!is_new) {
+      Residue& known = result[at->second];
       known.kernel.push_back(k);
       known.jumps.push_back(jump);
       continue;
@@ -46,7 +47,6 @@ std::vector<Residue> residues(const Windows& w, std::size_t a) {
     fresh.places = fresh.first_element < w.input[a] ? (w.input[a] - 1 - fresh.first_element) / w.stride[a] + 1 : 0;
     fresh.kernel.push_back(k);
     fresh.jumps.push_back(jump);
-    seen.push_back(residue);
     result.push_back(fresh);
   }
   std::erase_if(result, [](const Residue& r) { return r.places == 0; });

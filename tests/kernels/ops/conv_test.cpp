@@ -1,6 +1,7 @@
 // Convolutions, transposed convolutions, fold and unfold against their definitions.
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <limits>
 #include <random>
 
@@ -281,10 +282,26 @@ TEST(Conv, RefusesWorkThatIsAllPadding) {
   const std::string reason = "out of all proportion";
   EXPECT_NE(refused("conv1d", {x, w, None{}, one, 10 * wide}).find(reason), std::string::npos);
   EXPECT_NE(refused("conv_transpose1d", {Tensor(DType::float32, {1, 1, 128}), w}).find(reason), std::string::npos);
+  // Of few products that are all padding the kernel alone takes the memory of hundreds of millions.
+  const Value half = std::int64_t{wide / 2};
+  EXPECT_NE(refused("conv1d", {x, Tensor(DType::float32, {64, 1, wide}), None{}, one, half}).find(reason),
+            std::string::npos);
+  EXPECT_NE(refused("conv1d", {Tensor(DType::float32, {32, 1, 32}), w, None{}, one, half}).find(reason),
+            std::string::npos);
   // Kernels that reach beyond their input at all its borders, as they do for images of one element.
   const Tensor image(DType::float32, {1, 8, 1, 1});
   EXPECT_EQ(refused("conv2d", {image, Tensor(DType::float32, {8, 8, 7, 7}), None{}, one, std::int64_t{3}}),
             "not refused");
+}
+
+// With a stride beyond the kernel every element of it has a residue of its own.
+TEST(Conv, AStrideOfAnyLengthTakesTimeInProportionToTheKernel) {
+  const std::int64_t wide = 300'000;
+  const Tensor x(DType::float32, {1, 1, 2});
+  const Tensor w(DType::float32, {1, 1, wide});
+  const std::clock_t before = std::clock();
+  forward("Functional", "conv_transpose1d", {x, w, None{}, Value(wide)});
+  EXPECT_LT(std::clock() - before, 10 * CLOCKS_PER_SEC);
 }
 
 TEST(ConvTbc, IsConv1dInAnotherLayout) {
