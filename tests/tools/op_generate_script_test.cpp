@@ -372,6 +372,21 @@ TEST_F(OpGenerateScript, JudgesTheBenchmarkStandardByAGpusNumbers) {
               HasSubstr("--against does not hold the numbers"));
 }
 
+// Beyond U+FFFF, and bytes that are no UTF-8: Linux has any bytes in names.
+TEST_F(OpGenerateScript, FindRealDataWhateverTheNamesOfItsFolders) {
+  for (const char* name : {"\xF0\x9F\x98\x80", "\xFF\xE4"}) {
+    const fs::path folder = scratch_ / name;
+    fs::copy(test_data("/op_generate/06_mul_real_data"), folder, fs::copy_options::recursive);
+    const std::vector<std::string> words{"--api", "Torch.mul.1", "-i",          (folder / "dump.json").string(),
+                                         "-o",    folder / "o",  "--data_mode", "real_data",
+                                         "--run"};
+    const Finished finished = run(words);
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_EQ(python({folder / "o/Torch.mul.1.forward.py", "--device", "cpu"}, scratch_ / "printed"), 0)
+        << read_file(scratch_ / "printed");
+  }
+}
+
 TEST_F(OpGenerateScript, OfRealDataSayWhichFileIsMissing) {
   extraction(R"("Torch.abs.0.forward": )" +
              forward(R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [1], "data_name": "none.pt"})"));

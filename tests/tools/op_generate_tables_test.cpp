@@ -39,8 +39,13 @@ TEST(OpGeneratePython, NumbersAreThoseOfPythonsRepr) {
 
 TEST(OpGeneratePython, TextCannotLeaveItsQuotes) {
   EXPECT_EQ(string_literal("a\"); import os; (\"\\\n\r\t\x01"), R"("a\"); import os; (\"\\\n\r\t\u0001")");
-  EXPECT_EQ(string_literal("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"), R"("\u00e4\u20ac\ud83d\ude00")");
+  const std::string text = "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80";
+  EXPECT_EQ(string_literal(text), R"("\u00e4\u20ac\U0001f600")");
+  EXPECT_EQ(path_literal(text), R"("\u00e4\u20ac\U0001f600")");
+  EXPECT_EQ(json_literal(text), R"("\u00e4\u20ac\ud83d\ude00")");
   EXPECT_EQ(string_literal("\xFFz"), R"("\ufffdz")");
+  EXPECT_EQ(path_literal("\xFFz"), R"("\udcffz")");
+  EXPECT_EQ(json_literal("\xFFz"), R"("\udcffz")");
 }
 
 Tensor floats(DType dtype, const std::vector<double>& values) {

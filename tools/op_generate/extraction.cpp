@@ -77,6 +77,7 @@ void read_records(JsonReader& reader, const std::string& path, const std::string
 Selection select(const std::string& path, const std::string& api) try {
   InputFile file(path);
   JsonReader reader(path, [&](std::span<char> target) { return file.read(target); });
+  reader.keep_bytes_of_file_names();
   Selection selection;
   if (reader.next() != JsonEvent::begin_object) reader.fail("a dump is one object");
   bool has_data = false;
@@ -146,14 +147,14 @@ std::string extraction_text(const Selection& selection, const std::string& folde
   const DataNames names(folder, allow_outside);
   std::string text = "{";
   const auto member = [&](const std::string& name, const std::string& value) {
-    text += (text.size() > 1 ? ",\n    " : "\n    ") + string_literal(name) + ": " + value;
+    text += (text.size() > 1 ? ",\n    " : "\n    ") + json_literal(name) + ": " + value;
   };
   for (const Record& record : selection.records) {
     member(record.name, json_text(record.tree->root(), indentation, names));
   }
   const bool mindspore = selection.is_of_mindspore();
-  if (mindspore && selection.has_data_folder) member("real_data_path", string_literal(folder));
-  if (mindspore) member("framework", string_literal(selection.framework));
+  if (mindspore && selection.has_data_folder) member("real_data_path", json_literal(folder));
+  if (mindspore) member("framework", json_literal(selection.framework));
   return text + "\n}";
 }
 

@@ -52,8 +52,8 @@ class Listing {
   void add(const Tensor& tensor, const std::string& name) {
     std::string shape;
     for (const std::int64_t size : tensor.shape()) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
-    text_ += (text_.empty() ? "" : ",\n") + std::string("{\"name\": ") + string_literal(name) +
-             ", \"dtype\": " + string_literal(torch_name(tensor.dtype())) + ", \"shape\": [" + shape +
+    text_ += (text_.empty() ? "" : ",\n") + std::string("{\"name\": ") + json_literal(name) +
+             ", \"dtype\": " + json_literal(torch_name(tensor.dtype())) + ", \"shape\": [" + shape +
              "], \"values\": [" + values_text(tensor) + "]}";
   }
 

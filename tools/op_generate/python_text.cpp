@@ -12,12 +12,26 @@ namespace {
 
 constexpr std::size_t blanks_of_a_step = 4;
 
-std::string hex4(unsigned value) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text = "\\u";
-  for (int shift = 12; shift >= 0; shift -= 4) text += digits[(value >> shift) & 15U];
+// An escape of so many hexadecimal digits.
+std::string escape(std::string_view mark, unsigned value, int digits) {
+  constexpr std::string_view hexadecimal = "0123456789abcdef";
+  std::string text(mark);
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) text += hexadecimal[(value >> shift) & 15U];
   return text;
 }
+
+std::string hex4(unsigned value) { return escape("\\u", value, 4); }
+
+// A character that \u is too short for.
+std::string in_python(unsigned code) { return escape("\\U", code, 8); }
+std::string in_json(unsigned code) {
+  return hex4(0xD800 + ((code - 0x10000) >> 10)) + hex4(0xDC00 + ((code - 0x10000) & 0x3FFU));
+}
+
+// A byte that is no UTF-8.
+unsigned as_replacement(unsigned char /*byte*/) { return 0xFFFD; }
+// As Python has such bytes of file names (PEP 383).
+unsigned as_surrogate(unsigned char byte) { return 0xDC00U + byte; }
 
 // The code point of a well-formed character of this many bytes.
 unsigned code_point(std::string_view character) {
@@ -28,18 +42,27 @@ unsigned code_point(std::string_view character) {
   return value;
 }
 
-void append_escaped(std::string& out, unsigned code) {
+void append_escaped(std::string& out, unsigned code, std::string (*beyond)(unsigned)) {
   static const std::map<unsigned, std::string_view> short_forms{
       {'"', "\\\""}, {'\\', "\\\\"}, {'\n', "\\n"}, {'\r', "\\r"}, {'\t', "\\t"}, {'\b', "\\b"}, {'\f', "\\f"}};
   if (const auto found = short_forms.find(code); found != short_forms.end()) {
     out += found->second;
   } else if (code >= 0x20 && code < 0x7F) {
     out += static_cast<char>(code);
-  } else if (code < 0x10000) {
-    out += hex4(code);
   } else {
-    out += hex4(0xD800 + ((code - 0x10000) >> 10)) + hex4(0xDC00 + ((code - 0x10000) & 0x3FFU));
+    out += code < 0x10000 ? hex4(code) : beyond(code);
   }
+}
+
+std::string quoted(std::string_view text, std::string (*beyond)(unsigned), unsigned (*no_character)(unsigned char)) {
+  std::string result = "\"";
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const auto byte = static_cast<unsigned char>(text.front());
+    append_escaped(result, length == 0 ? no_character(byte) : code_point(text.substr(0, length)), beyond);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result + '"';
 }
 
 // As JSON has them; Python's literals are written elsewhere.
@@ -78,7 +101,7 @@ class JsonWriter {
         return container(entries, '[', ']', false, key, indentation);
       }
       case JsonEvent::string:
-        text_ += string_literal(change_(key, node.text()));
+        text_ += json_literal(change_(key, node.text()));
         return;
       case JsonEvent::integer:
         text_ += std::to_string(node.integer());
@@ -106,7 +129,7 @@ class JsonWriter {
       text_ += first ? "\n" : ",\n";
       first = false;
       text_.append(indentation + blanks_of_a_step, ' ');
-      if (named) text_ += string_literal(entry.key()) + ": ";
+      if (named) text_ += json_literal(entry.key()) + ": ";
       write(entry, named ? entry.key() : key, indentation + blanks_of_a_step);
     }
     if (!entries.empty()) text_.append(1, '\n').append(indentation, ' ');
@@ -129,16 +152,11 @@ std::string python_number(double value) {
   return std::isfinite(value) ? python_float(value) : "float(" + string_literal(python_float(value)) + ")";
 }
 
-std::string string_literal(std::string_view text) {
-  constexpr unsigned replacement = 0xFFFD;
-  std::string result = "\"";
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    append_escaped(result, length == 0 ? replacement : code_point(text.substr(0, length)));
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  return result + '"';
-}
+std::string string_literal(std::string_view text) { return quoted(text, in_python, as_replacement); }
+
+std::string path_literal(std::string_view path) { return quoted(path, in_python, as_surrogate); }
+
+std::string json_literal(std::string_view text) { return quoted(text, in_json, as_surrogate); }
 
 std::string json_text(const JsonNode& node, std::size_t indentation, const ChangeText& change) {
   JsonWriter writer(change);

@@ -15,9 +15,13 @@ std::string python_float(double value);
 // A Python expression of the number: float("nan") of one that has no literal.
 std::string python_number(double value);
 
-// A string literal of printable ASCII characters in double quotes, which Python and JSON read alike. Bytes that are no
-// UTF-8 become U+FFFD.
+// String literals of printable ASCII characters in double quotes: in Python's syntax ...
+// Bytes that are no UTF-8 become U+FFFD, so that the text can be printed.
 std::string string_literal(std::string_view text);
+// They are kept, as Python keeps those of file names, so that the file is found.
+std::string path_literal(std::string_view path);
+// ... and in that of JSON, as json.dumps writes them. They are kept likewise.
+std::string json_literal(std::string_view text);
 
 // The value as json.dumps(value, indent=4) gives it, at an indentation of so many blanks. change gives the text that
 // stands for a string, by the key under which it is.

@@ -404,6 +404,7 @@ RecordedCase read_case(const Configuration& configuration, const std::string& te
   const std::string path = fs::absolute(configuration.extraction_path).lexically_normal().string();
   JsonTree tree;
   JsonReader reader(path, memory_source(text));
+  reader.keep_bytes_of_file_names();
   if (text.size() >= max_extraction_bytes || tree.read(reader) != JsonTree::Outcome::complete) {
     throw UserError("The file " + path + " is too large or nested too deeply for one API.");
   }

@@ -46,7 +46,7 @@ std::string tensor_text(const TensorSpec& spec, const std::string& name, bool re
                      ", \"dtype\": " + string_literal(spec.dtype) + ", \"shape\": [" + shape +
                      "], \"Max\": " + optional_number(spec.max) + ", \"Min\": " + optional_number(spec.min) +
                      ", \"requires_grad\": " + truth(spec.requires_grad);
-  if (real_data && !spec.data_path.empty()) return text + ", \"data_name\": " + string_literal(spec.data_path) + "}";
+  if (real_data && !spec.data_path.empty()) return text + ", \"data_name\": " + path_literal(spec.data_path) + "}";
   if (const auto masked = masked_draw(spec)) text += ", \"masked\": " + masked_text(*masked);
   if (fitted != nullptr) text += ", \"fitted\": " + fitted_text(*fitted);
   return text + "}";

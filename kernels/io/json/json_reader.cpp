@@ -299,13 +299,22 @@ void JsonReader::read_escape() {
           code = second;
         }
       }
-      append_utf8(is_high_surrogate(code) || is_low_surrogate(code) ? replacement : code, unescaped_);
+      append_escaped(code);
       return;
     }
     default:
       unexpected(expected);
   }
   ++position_;
+}
+
+// What an escape stands for, whose surrogate has no partner.
+void JsonReader::append_escaped(unsigned code) {
+  if (keeps_bytes_ && code >= 0xDC80 && code <= 0xDCFF) {
+    unescaped_ += static_cast<char>(code - 0xDC00);
+  } else {
+    append_utf8(is_high_surrogate(code) || is_low_surrogate(code) ? replacement : code, unescaped_);
+  }
 }
 
 unsigned JsonReader::read_hex() {

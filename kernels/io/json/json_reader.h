@@ -50,6 +50,10 @@ class JsonReader {
   // Error messages begin with name. chunk: bytes that are read at a time.
   JsonReader(std::string name, Source source, std::size_t chunk = default_chunk);
 
+  // From now on a lone surrogate that stands for a byte in Python's file names (PEP 383) becomes that byte, so that
+  // text() need not be UTF-8.
+  void keep_bytes_of_file_names() { keeps_bytes_ = true; }
+
   // Every member that reads throws UserError "NAME: line L, column C: expected ..., found ... (byte B)" at the first
   // byte that breaks the rules; lines and columns (in bytes) count from 1, B from 0. After that the reader is of no
   // more use.
@@ -87,6 +91,7 @@ class JsonReader {
   void after_value() { expect_ = containers_.empty() ? Expect::nothing : Expect::comma_or_end; }
   void read_string();
   void read_escape();
+  void append_escaped(unsigned code);
   unsigned read_hex();
   void require_utf8(std::string_view text) const;
   JsonEvent read_number();
@@ -118,6 +123,7 @@ class JsonReader {
   std::string unescaped_;
   std::int64_t integer_ = 0;
   bool large_integer_ = false;
+  bool keeps_bytes_ = false;
 };
 
 // The bytes of a string that outlives the reader, for tests.

@@ -151,6 +151,13 @@ TEST(JsonReader, ChecksUtf8) {
   EXPECT_EQ(parse("\"\xF4\x8F\xBF\xBF\xC2\x80\xE0\xA0\x80\""), "\xF4\x8F\xBF\xBF\xC2\x80\xE0\xA0\x80");
 }
 
+TEST(JsonReader, KeepsBytesOfFileNamesWhereAsked) {
+  JsonReader reader("text", memory_source(R"("\udc80/\udcff\ud83d\ude00\udc7f\ud83d")"));
+  reader.keep_bytes_of_file_names();
+  ASSERT_EQ(reader.next(), JsonEvent::string);
+  EXPECT_EQ(reader.text(), "\x80/\xFF\xF0\x9F\x98\x80\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
 TEST(JsonReader, ReplacesLoneSurrogates) {
   EXPECT_EQ(parse(R"("\ud83d\ude00")"), "\xF0\x9F\x98\x80");
   EXPECT_EQ(parse(R"("\ud83dx")"), "\xEF\xBF\xBDx");
