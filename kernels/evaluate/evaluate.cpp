@@ -4,6 +4,7 @@
 
 #include "kernels/api/last_steps.h"
 #include "kernels/base/error.h"
+#include "kernels/evaluate/trial.h"
 #include "kernels/numeric/held_sums.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/complex.h"
@@ -84,20 +85,6 @@ class SideBuilder {
   RecordedDTypes recorded_;
   std::vector<Var> inputs_;
 };
-
-double recorded_elements(const MaterialisedCall& call) {
-  double elements = 0;
-  const auto add = [&](const Value& tree) {
-    for_each_leaf(tree, [&](const Value& leaf) {
-      const Tensor* tensor = leaf.get<Tensor>();
-      if (tensor != nullptr && tensor->defined()) elements += static_cast<double>(tensor->numel());
-    });
-  };
-  for (const Value& arg : call.args) add(arg);
-  for (const auto& [key, value] : call.kwargs) add(value);
-  for (const Value& gradient : call.gradients) add(gradient);
-  return elements;
-}
 
 // The outputs that are differentiated, each with its recorded gradient, or an undefined one where that is 1.
 std::vector<std::pair<Var, Tensor>> differentiated(const Value& output, const MaterialisedCall& call,
@@ -202,7 +189,7 @@ std::vector<Value> leaves(const List& trees) {
 }
 
 Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options) {
-  const WorkScope work(recorded_elements(call));
+  const WorkScope work(elements_of(call));
   const StoreRounding rounding(options.arithmetic.rounds_to_zero);
   Arithmetic arithmetic = options.arithmetic;
   if (arithmetic.rounds_to_zero) arithmetic.summation.accumulator = Accumulator::truncated_float32;

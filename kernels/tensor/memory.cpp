@@ -6,6 +6,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/saturated.h"
+#include "kernels/tensor/stop_at.h"
 #include "kernels/tensor/work.h"
 
 namespace msrun {
@@ -23,8 +24,13 @@ struct Account {
 
 thread_local Account account;
 thread_local std::uint64_t refused = 0;
+thread_local std::size_t largest = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
+
+StopAtLargeTensor::StopAtLargeTensor(std::size_t bytes) { largest = bytes; }
+
+StopAtLargeTensor::~StopAtLargeTensor() { largest = std::numeric_limits<std::size_t>::max(); }
 
 TensorMemoryScope::TensorMemoryScope(std::uint64_t bytes) {
   account.used = 0;
@@ -56,6 +62,7 @@ void check_tensor_memory(std::size_t count, std::size_t bytes_each) {
 
 void take_tensor_memory(std::size_t bytes) {
   check_tensor_memory(bytes);
+  if (bytes > largest) throw LargeTensorReached();
   // An element has four bytes, about.
   take_work(static_cast<double>(bytes) / 4);
   account.used += static_cast<std::int64_t>(bytes);

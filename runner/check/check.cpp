@@ -9,6 +9,7 @@
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/order_choice.h"
+#include "kernels/evaluate/trial.h"
 #include "kernels/io/files/folder_below.h"
 #include "kernels/tensor/memory.h"
 #include "runner/check/backward.h"
@@ -150,6 +151,7 @@ class Check {
       if (options.round_to_hf32) result_.inputs = input_checksum(call);
     }
     notes_ = call.notes;
+    try_call(op, call);
     const std::optional<std::size_t> only_output =
         options_.compare.compat_msprobe ? traits_->differentiable_output : std::nullopt;
     DeviceResult device = run_device(op, call, only_output);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/choices.h"
 #include "kernels/ops/common/elementwise.h"
@@ -222,15 +223,18 @@ Value zero_operator(const Bound& args) { return overwrite(args.var("input"), arg
 
 OP("zeros(int[]... size, *, dtype? dtype=None)", sized_operator<0>);
 NAMES("zeros", "Torch: zeros; Aten: zeros; Mint: zeros zeros_ex");
+TRY_FIRST("zeros", Trial::of_sizes);
 
 OP("ones(int[]... size, *, dtype? dtype=None)", sized_operator<1>);
 NAMES("ones", "Torch: ones; Aten: ones; Mint: ones ones_ex");
+TRY_FIRST("ones", Trial::of_sizes);
 
 OP("full(int[] size, Operand fill_value, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   const Var value = args.var("fill_value");
   return filled(args.ints("size"), value, args.optional_dtype("dtype").value_or(dtype_of_number(value)));
 });
 NAMES("full", "Torch: full; Aten: full; Mint: full");
+TRY_FIRST("full", Trial::of_sizes);
 TRAITS("full", .complex = true);
 
 OP("zeros_like(Tensor input, *, dtype? dtype=None)", like_operator<0>);
@@ -250,10 +254,12 @@ TRAITS("full_like", .complex = true);
 
 OP("new_zeros(Tensor input, int[]... size, *, dtype? dtype=None)", new_operator<0>);
 NAMES("new_zeros", "Tensor: new_zeros; Aten: new_zeros");
+TRY_FIRST("new_zeros", Trial::of_sizes);
 TRAITS("new_zeros", .complex = true);
 
 OP("new_ones(Tensor input, int[]... size, *, dtype? dtype=None)", new_operator<1>);
 NAMES("new_ones", "Tensor: new_ones; Aten: new_ones");
+TRY_FIRST("new_ones", Trial::of_sizes);
 TRAITS("new_ones", .complex = true);
 
 OP("new_full(Tensor input, int[] size, Operand fill_value, *, dtype? dtype=None)", [](const Bound& args) -> Value {
@@ -261,6 +267,7 @@ OP("new_full(Tensor input, int[] size, Operand fill_value, *, dtype? dtype=None)
                 args.optional_dtype("dtype").value_or(args.var("input").dtype()));
 });
 NAMES("new_full", "Tensor: new_full; Aten: new_full");
+TRY_FIRST("new_full", Trial::of_sizes);
 TRAITS("new_full", .complex = true);
 
 OP("scalar_tensor(Scalar s, *, dtype? dtype=None)", [](const Bound& args) -> Value {
@@ -277,12 +284,14 @@ OP("arange(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None)", [](c
   return arange(args.var("start"), args.var("end"), args.var("step"), args.optional_dtype("dtype"));
 });
 NAMES("arange", "Torch: arange; Aten: arange; Mint: arange");
+TRY_FIRST("arange", Trial::of_sizes);
 
 OP("range(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   return args.tape().constant(closed_range(args.real("start"), args.real("end"), args.real("step"))
                                   .to(args.optional_dtype("dtype").value_or(DType::float32)));
 });
 NAMES("range", "Torch: range");
+TRY_FIRST("range", Trial::of_sizes);
 
 OP("fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -296,11 +305,13 @@ TRAITS("fill_diagonal_", .complex = true);
 OP("resize_(Tensor input, int[]... size)",
    [](const Bound& args) -> Value { return resized(args.var("input"), args.ints("size")); });
 NAMES("resize_", "Tensor: resize_; Aten: resize_");
+TRY_FIRST("resize_", Trial::of_sizes);
 TRAITS("resize_", .copies_only = true);
 
 OP("resize_as_(Tensor input, Tensor the_template)",
    [](const Bound& args) -> Value { return resized(args.var("input"), args.var("the_template").shape()); });
 NAMES("resize_as_", "Torch: resize_as_; Tensor: resize_as_; Aten: resize_as_");
+TRY_FIRST("resize_as_", Trial::of_sizes);
 TRAITS("resize_as_", .copies_only = true);
 
 OP("linspace(Scalar start, Scalar end, int steps, *, dtype? dtype=None)", [](const Bound& args) -> Value {
@@ -308,6 +319,7 @@ OP("linspace(Scalar start, Scalar end, int steps, *, dtype? dtype=None)", [](con
   return args.tape().constant(spaced(args.real("start"), args.real("end"), args.integer("steps"), dtype).to(dtype));
 });
 NAMES("linspace", "Torch: linspace; Aten: linspace; Mint: linspace");
+TRY_FIRST("linspace", Trial::of_sizes);
 
 OP("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, dtype? dtype=None)",
    [](const Bound& args) -> Value {
@@ -317,6 +329,7 @@ OP("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, dtype? dty
      return args.tape().constant(powers(args.real("base"), exponents).to(dtype));
    });
 NAMES("logspace", "Torch: logspace; Aten: logspace");
+TRY_FIRST("logspace", Trial::of_sizes);
 
 OP("eye(int n, int? m=None, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   const std::int64_t rows = args.integer("n");
@@ -324,18 +337,21 @@ OP("eye(int n, int? m=None, *, dtype? dtype=None)", [](const Bound& args) -> Val
       eye(rows, args.optional_integer("m").value_or(rows), args.optional_dtype("dtype").value_or(DType::float32)));
 });
 NAMES("eye", "Torch: eye; Aten: eye; Mint: eye");
+TRY_FIRST("eye", Trial::of_sizes);
 
 OP("tril_indices(int row, int col, int offset=0, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   return args.tape().constant(triangle_indices(args.integer("row"), args.integer("col"), args.integer("offset"), true)
                                   .to(args.optional_dtype("dtype").value_or(DType::int64)));
 });
 NAMES("tril_indices", "Torch: tril_indices; Aten: tril_indices");
+TRY_FIRST("tril_indices", Trial::of_sizes);
 
 OP("triu_indices(int row, int col, int offset=0, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   return args.tape().constant(triangle_indices(args.integer("row"), args.integer("col"), args.integer("offset"), false)
                                   .to(args.optional_dtype("dtype").value_or(DType::int64)));
 });
 NAMES("triu_indices", "Torch: triu_indices; Aten: triu_indices");
+TRY_FIRST("triu_indices", Trial::of_sizes);
 
 OP("fill_(Tensor input, Operand value)",
    [](const Bound& args) -> Value { return overwrite(args.var("input"), args.var("value")); });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/choices.h"
@@ -299,6 +300,7 @@ OP("one_hot(Tensor tensor, int num_classes=-1)", [](const Bound& args) -> Value 
   return args.tape().constant(one_hot(args.var("tensor").tensor(), args.integer("num_classes")));
 });
 NAMES("one_hot", "Functional: one_hot; Mint: one_hot; MintFunctional: one_hot one_hot_ext");
+TRY_FIRST("one_hot", Trial::of_sizes);
 
 OP("gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False)", [](const Bound& args) -> Value {
   return gather(args.var("input"), args.integer("dim"), args.var("index").tensor());

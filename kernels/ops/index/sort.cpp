@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/choices.h"
@@ -236,6 +237,7 @@ OP("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False,
      return searched(args, args.var("sorted_sequence"), args.var("input"), sorter ? sorter->tensor() : Tensor{}, right);
    });
 NAMES("searchsorted", "Torch: searchsorted; Aten: searchsorted; Mint: searchsorted");
+TRY_FIRST("searchsorted", Trial::of_values);
 TRAITS("searchsorted", .fit = fit_sorted_sequence);
 
 OP("bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False)",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/requirements.h"
@@ -209,6 +210,7 @@ TRAITS("tensordot", .autocast = AutocastPolicy::lower, .complex = true,
 OP("kron(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return kron(args.var("input"), args.var("other")); });
 NAMES("kron", "Torch: kron; Tensor: kron");
+TRY_FIRST("kron", Trial::of_sizes);
 TRAITS("kron", .complex = true);
 
 }  // namespace msrun

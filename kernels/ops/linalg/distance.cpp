@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/matrix_product.h"
 #include "kernels/numeric/roughness.h"
@@ -271,6 +272,7 @@ TRAITS("pdist", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_ex
 OP("cdist(Tensor x1, Tensor x2, float p=2.0, any compute_mode=None)",
    [](const Bound& args) -> Value { return cdist(args.var("x1"), args.var("x2"), args.real("p")); });
 NAMES("cdist", "Torch: cdist");
+TRY_FIRST("cdist", Trial::of_sizes);
 TRAITS("cdist", .autocast = AutocastPolicy::float32, .ranks_all_in = asks_for_extreme_norm<2>);
 
 // The p-norm of x1 - x2 + eps along the last axis.

@@ -6,6 +6,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/api/product_axes.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/matrix_product.h"
@@ -351,6 +352,7 @@ TRAITS("inner", .autocast = AutocastPolicy::lower, .complex = true);
 OP("outer(Tensor input, Tensor vec2)",
    [](const Bound& args) -> Value { return outer(args.var("input"), args.var("vec2")); });
 NAMES("outer", "Torch: outer ger; Tensor: outer ger; Mint: outer");
+TRY_FIRST("outer", Trial::of_sizes);
 TRAITS("outer", .complex = true, .recorded_gradients = RecordedGradients::of_last_step);
 
 // A product that is added to the input. The orders of early versions, which torch still takes, have the factors before

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/decompositions.h"
 #include "kernels/numeric/layout.h"
@@ -234,6 +235,7 @@ OP("linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False
   return raised.back(args.tape().constant(solve_symmetric(packed.tensor(), args.var("pivots").tensor(), b.tensor())));
 });
 NAMES("linalg_ldl_solve", "Torch: linalg.ldl_solve ldl_solve; Aten: linalg_ldl_solve");
+TRY_FIRST("linalg_ldl_solve", Trial::of_values);
 
 }  // namespace
 }  // namespace msrun

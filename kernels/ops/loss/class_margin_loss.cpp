@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/numbers.h"
@@ -119,12 +120,14 @@ OP("multi_margin_loss(Tensor input, Tensor target, Scalar p=1, float margin=1.0,
    "bool? size_average=None, bool? reduce=None, str reduction='mean')",
    [](const Bound& args) { return multi_margin_loss(args, true); });
 NAMES("multi_margin_loss", "Functional: multi_margin_loss");
+TRY_FIRST("multi_margin_loss", Trial::of_sizes);
 TRAITS("multi_margin_loss", .autocast = AutocastPolicy::float32);
 
 OP("aten_multi_margin_loss(Tensor input, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
    "reduction=1)",
    [](const Bound& args) { return multi_margin_loss(args, false); });
 NAMES("aten_multi_margin_loss", "Aten: multi_margin_loss");
+TRY_FIRST("aten_multi_margin_loss", Trial::of_sizes);
 
 OP("multilabel_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, "
    "str reduction='mean')",

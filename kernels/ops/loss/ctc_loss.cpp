@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
@@ -233,12 +234,14 @@ OP("ctc_loss(Tensor log_probs, Tensor targets, any input_lengths, any target_len
    "bool zero_infinity=False)",
    [](const Bound& args) -> Value { return ctc_loss(args); });
 NAMES("ctc_loss", "Functional: ctc_loss; Aten: ctc_loss");
+TRY_FIRST("ctc_loss", Trial::of_values);
 TRAITS("ctc_loss", .varies = Varies::gradients, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("torch_ctc_loss(Tensor log_probs, Tensor targets, any input_lengths, any target_lengths, int blank=0, "
    "int reduction=0, bool zero_infinity=False)",
    [](const Bound& args) -> Value { return ctc_loss(args); });
 NAMES("torch_ctc_loss", "Torch: ctc_loss");
+TRY_FIRST("torch_ctc_loss", Trial::of_values);
 TRAITS("torch_ctc_loss", .varies = Varies::gradients, .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace msrun

@@ -1,5 +1,6 @@
 // unfold (windows to columns, "im2col") and fold, which sums the columns back.
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/sliding_windows.h"
 #include "kernels/ops/common/elementwise.h"
@@ -109,6 +110,7 @@ OP("unfold_im2col(Tensor input, int[] kernel_size, int[] dilation=1, int[] paddi
      return input.rank() == 4 ? columns : without_batch_axis(columns);
    });
 NAMES("unfold_im2col", "Functional: unfold; Aten: im2col; Mint: unfold; MintFunctional: unfold");
+TRY_FIRST("unfold_im2col", Trial::of_sizes);
 
 OP("fold(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1)",
    [](const Bound& args) -> Value {
@@ -129,6 +131,7 @@ OP("fold(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, i
      return input.rank() == 3 ? images : without_batch_axis(images);
    });
 NAMES("fold", "Functional: fold; Aten: col2im; Mint: fold; MintFunctional: fold");
+TRY_FIRST("fold", Trial::of_sizes);
 
 }  // namespace
 }  // namespace msrun

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/functions.h"
@@ -165,19 +166,23 @@ Value pool_given_samples(const Bound& args) {
 
 FRACTIONAL("fractional_max_pool2d", 2, false);
 NAMES("fractional_max_pool2d", "Functional: fractional_max_pool2d _fractional_max_pool2d");
+TRY_FIRST("fractional_max_pool2d", Trial::of_values);
 TRAITS("fractional_max_pool2d", .ranks = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 FRACTIONAL("fractional_max_pool2d_with_indices", 2, true);
 NAMES("fractional_max_pool2d_with_indices", "Functional: fractional_max_pool2d_with_indices");
+TRY_FIRST("fractional_max_pool2d_with_indices", Trial::of_values);
 TRAITS("fractional_max_pool2d_with_indices", .ranks = true, .varies = Varies::gradients,
        .half_sums = HalfSums::gradients);
 
 FRACTIONAL("fractional_max_pool3d", 3, false);
 NAMES("fractional_max_pool3d", "Functional: fractional_max_pool3d _fractional_max_pool3d");
+TRY_FIRST("fractional_max_pool3d", Trial::of_values);
 TRAITS("fractional_max_pool3d", .ranks = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 FRACTIONAL("fractional_max_pool3d_with_indices", 3, true);
 NAMES("fractional_max_pool3d_with_indices", "Functional: fractional_max_pool3d_with_indices");
+TRY_FIRST("fractional_max_pool3d_with_indices", Trial::of_values);
 TRAITS("fractional_max_pool3d_with_indices", .ranks = true, .varies = Varies::gradients,
        .half_sums = HalfSums::gradients);
 

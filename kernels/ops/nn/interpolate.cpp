@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/numeric/rows.h"
@@ -259,6 +260,13 @@ Value interpolate_in(const Bound& args, const std::string& mode, bool align_give
   return interpolate(args, options_of(args.var("input"), mode, align_given, align_corners, false), false);
 }
 
+// Where a size and a factor do not fit, linear kernels read beyond the input, and others hold on to its end.
+void require_inside(std::int64_t in, std::int64_t out, double factor) {
+  if (!(factor > 0) || (static_cast<double>(out) - 0.5) / factor - 0.5 < static_cast<double>(in)) return;
+  throw SkipError("Element " + std::to_string(out - 1) + " of the output lies beyond the " + std::to_string(in) +
+                  " elements of the input by the factor " + short_number(factor) + ".");
+}
+
 // Aten's kernels: a size, factors, or a size with the factors that place the elements, one by one.
 Value aten_upsample(const Bound& args, const char* mode, bool align_corners, bool antialias) {
   const Var x = args.var("input");
@@ -273,6 +281,10 @@ Value aten_upsample(const Bound& args, const char* mode, bool align_corners, boo
   if (!sizes.empty() && sizes.size() != spatial)
     throw SkipError("output_size must have one number for each spatial dimension of the input.");
   if (!factors.empty()) factors = per_axis(factors, spatial, "scale_factors");
+  const bool places = options.mode == Mode::linear && !align_corners && !sizes.empty() && !factors.empty();
+  for (std::size_t axis = 0; places && axis < spatial; ++axis) {
+    require_inside(x.size(static_cast<std::int64_t>(axis) + 2), sizes[axis], factors[axis]);
+  }
   return resize(x, sizes, factors, !factors.empty(), options);
 }
 
@@ -291,6 +303,7 @@ OP("interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str 
      return interpolate(args, options, recompute);
    });
 NAMES("interpolate", "Functional: interpolate; Mint: interpolate; MintFunctional: interpolate");
+TRY_FIRST("interpolate", Trial::of_sizes);
 TRAITS("interpolate", .varies = Varies::gradients, .half_sums = HalfSums::gradients, .element_work = 3.5);
 
 OP("upsample(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None)",
@@ -299,22 +312,26 @@ OP("upsample(Tensor input, int[]? size=None, float[]? scale_factor=None, str mod
      return interpolate_in(args, args.text("mode"), args.given("align_corners"), align);
    });
 NAMES("upsample", "Functional: upsample");
+TRY_FIRST("upsample", Trial::of_sizes);
 TRAITS("upsample", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_nearest(Tensor input, int[]? size=None, float[]? scale_factor=None)",
    [](const Bound& args) { return interpolate_in(args, "nearest", false, false); });
 NAMES("upsample_nearest", "Functional: upsample_nearest");
+TRY_FIRST("upsample_nearest", Trial::of_sizes);
 TRAITS("upsample_nearest", .half_sums = HalfSums::gradients);
 
 OP("upsample_bilinear(Tensor input, int[]? size=None, float[]? scale_factor=None)",
    [](const Bound& args) { return interpolate_in(args, "bilinear", true, true); });
 NAMES("upsample_bilinear", "Functional: upsample_bilinear");
+TRY_FIRST("upsample_bilinear", Trial::of_sizes);
 TRAITS("upsample_bilinear", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_nearest1d(Tensor input, int[]? output_size, float[]? scale_factors=None, float? scales_2=None, "
    "float? scales_3=None, *, float? scales=None, float? scales_d=None, float? scales_h=None, float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "nearest", false, false); });
 NAMES("upsample_nearest1d", "Aten: upsample_nearest1d upsample_nearest2d upsample_nearest3d");
+TRY_FIRST("upsample_nearest1d", Trial::of_sizes);
 TRAITS("upsample_nearest1d", .half_sums = HalfSums::gradients);
 
 OP("_upsample_nearest_exact1d(Tensor input, int[]? output_size, float[]? scale_factors=None, float? scales_2=None, "
@@ -322,12 +339,14 @@ OP("_upsample_nearest_exact1d(Tensor input, int[]? output_size, float[]? scale_f
    [](const Bound& args) { return aten_upsample(args, "nearest-exact", false, false); });
 NAMES("_upsample_nearest_exact1d",
       "Aten: _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d");
+TRY_FIRST("_upsample_nearest_exact1d", Trial::of_sizes);
 
 OP("upsample_linear1d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
    "float? scales_2=None, float? scales_3=None, *, float? scales=None, float? scales_d=None, float? scales_h=None, "
    "float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "linear", args.flag("align_corners"), false); });
 NAMES("upsample_linear1d", "Aten: upsample_linear1d");
+TRY_FIRST("upsample_linear1d", Trial::of_sizes);
 TRAITS("upsample_linear1d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_bilinear2d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
@@ -335,6 +354,7 @@ OP("upsample_bilinear2d(Tensor input, int[]? output_size, bool align_corners, fl
    "float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "bilinear", args.flag("align_corners"), false); });
 NAMES("upsample_bilinear2d", "Aten: upsample_bilinear2d");
+TRY_FIRST("upsample_bilinear2d", Trial::of_sizes);
 TRAITS("upsample_bilinear2d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_trilinear3d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
@@ -342,6 +362,7 @@ OP("upsample_trilinear3d(Tensor input, int[]? output_size, bool align_corners, f
    "float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "trilinear", args.flag("align_corners"), false); });
 NAMES("upsample_trilinear3d", "Aten: upsample_trilinear3d");
+TRY_FIRST("upsample_trilinear3d", Trial::of_sizes);
 TRAITS("upsample_trilinear3d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("upsample_bicubic2d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
@@ -349,6 +370,7 @@ OP("upsample_bicubic2d(Tensor input, int[]? output_size, bool align_corners, flo
    "float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "bicubic", args.flag("align_corners"), false); });
 NAMES("upsample_bicubic2d", "Aten: upsample_bicubic2d");
+TRY_FIRST("upsample_bicubic2d", Trial::of_sizes);
 TRAITS("upsample_bicubic2d", .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("_upsample_bilinear2d_aa(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
@@ -356,6 +378,7 @@ OP("_upsample_bilinear2d_aa(Tensor input, int[]? output_size, bool align_corners
    "float? scales_w=None)",
    [](const Bound& args) { return aten_upsample(args, "bilinear", args.flag("align_corners"), true); });
 NAMES("_upsample_bilinear2d_aa", "Aten: _upsample_bilinear2d_aa");
+TRY_FIRST("_upsample_bilinear2d_aa", Trial::of_sizes);
 TRAITS("_upsample_bilinear2d_aa", .half_sums = HalfSums::gradients);
 
 }  // namespace msrun

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/row_normalization.h"
 #include "kernels/numeric/rows.h"
@@ -358,6 +359,7 @@ OP("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, bool training,
                                          args.optional_var("bias"), args.flag("training"), args.real("eps")));
    });
 NAMES("native_batch_norm", "Torch: native_batch_norm; Aten: native_batch_norm _native_batch_norm_legit");
+TRY_FIRST("native_batch_norm", Trial::of_sizes);
 
 OP("_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
    "Tensor running_var, float momentum, float eps)",
@@ -369,6 +371,7 @@ OP("_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? b
      return List{normalised.y, empty, empty};
    });
 NAMES("_native_batch_norm_legit_no_training", "Aten: _native_batch_norm_legit_no_training");
+TRY_FIRST("_native_batch_norm_legit_no_training", Trial::of_sizes);
 
 // Every device chooses an implementation by itself: the reserve is empty and the index 0, as where there is one only.
 OP("_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
@@ -380,6 +383,7 @@ OP("_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? r
      return result;
    });
 NAMES("_batch_norm_impl_index", "Torch: _batch_norm_impl_index");
+TRY_FIRST("_batch_norm_impl_index", Trial::of_sizes);
 
 // The running statistics that batch norm would write back are its last two outputs.
 OP("_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
@@ -391,6 +395,7 @@ OP("_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bi
      return result;
    });
 NAMES("_native_batch_norm_legit_functional", "Aten: _native_batch_norm_legit_functional");
+TRY_FIRST("_native_batch_norm_legit_functional", Trial::of_sizes);
 
 OP("instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, "
    "Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05)",

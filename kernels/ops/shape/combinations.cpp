@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
@@ -73,11 +74,13 @@ OP("combinations(Tensor input, int r=2, bool with_replacement=False)", [](const 
   return combinations(args.var("input"), args.integer("r"), args.flag("with_replacement"));
 });
 NAMES("combinations", "Torch: combinations");
+TRY_FIRST("combinations", Trial::of_sizes);
 TRAITS("combinations", .copies_only = true);
 
 OP("cartesian_prod(Tensor[]... tensors)",
    [](const Bound& args) -> Value { return cartesian_prod(args.vars("tensors")); });
 NAMES("cartesian_prod", "Torch: cartesian_prod");
+TRY_FIRST("cartesian_prod", Trial::of_sizes);
 TRAITS("cartesian_prod", .copies_only = true);
 
 }  // namespace msrun

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/layout.h"
 #include "kernels/ops/common/elementwise.h"
@@ -402,21 +403,25 @@ OP("expand(Tensor input, int[]... size)",
 OP("expand(Tensor input, int[] size, *, bool implicit=False)",
    [](const Bound& args) -> Value { return expand(args.var("input"), args.ints("size")); });
 NAMES("expand", "Torch: broadcast_to; Tensor: expand broadcast_to; Aten: expand; Mint: broadcast_to");
+TRY_FIRST("expand", Trial::of_sizes);
 TRAITS("expand", .copies_only = true);
 
 OP("expand_as(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return expand(args.var("input"), args.var("other").shape()); });
 NAMES("expand_as", "Tensor: expand_as");
+TRY_FIRST("expand_as", Trial::of_sizes);
 TRAITS("expand_as", .copies_only = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("broadcast_tensors(Tensor[]... tensors)",
    [](const Bound& args) -> Value { return broadcast_tensors(args.vars("tensors")); });
 NAMES("broadcast_tensors", "Torch: broadcast_tensors; Aten: broadcast_tensors");
+TRY_FIRST("broadcast_tensors", Trial::of_sizes);
 TRAITS("broadcast_tensors", .copies_only = true);
 
 OP("meshgrid(Tensor[]... tensors, *, str indexing='ij')",
    [](const Bound& args) -> Value { return meshgrid(args.vars("tensors"), args.text("indexing")); });
 NAMES("meshgrid", "Torch: meshgrid; Aten: meshgrid; Mint: meshgrid");
+TRY_FIRST("meshgrid", Trial::of_sizes);
 TRAITS("meshgrid", .copies_only = true);
 
 OP("repeat(Tensor input, int[]... repeats)",
@@ -424,11 +429,13 @@ OP("repeat(Tensor input, int[]... repeats)",
 OP("repeat(Tensor input, int[]... sizes)",
    [](const Bound& args) -> Value { return repeat(args.var("input"), args.ints("sizes")); });
 NAMES("repeat", "Tensor: repeat; Aten: repeat");
+TRY_FIRST("repeat", Trial::of_sizes);
 TRAITS("repeat", .copies_only = true);
 
 OP("tile(Tensor input, int[]... dims)",
    [](const Bound& args) -> Value { return tile(args.var("input"), args.ints("dims")); });
 NAMES("tile", "Torch: tile; Tensor: tile; Mint: tile");
+TRY_FIRST("tile", Trial::of_sizes);
 TRAITS("tile", .copies_only = true);
 
 OP("repeat_interleave(Tensor repeats, *, int? output_size=None)",
@@ -439,6 +446,7 @@ OP("repeat_interleave(Tensor input, Operand repeats, int? dim=None, *, int? outp
    });
 NAMES("repeat_interleave",
       "Torch: repeat_interleave; Tensor: repeat_interleave; Aten: repeat_interleave; Mint: repeat_interleave");
+TRY_FIRST("repeat_interleave", Trial::of_sizes);
 TRAITS("repeat_interleave", .copies_only = true, .varies = Varies::gradients,
        .backward_refusal = "This API does not have backward input data, skip backward.");
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
@@ -236,35 +237,43 @@ OP("pad(Tensor input, int[] pad, str mode='constant', Scalar? value=None)", [](c
   return pad(args.var("input"), args.ints("pad"), mode_of(args.text("mode")), args.optional_real("value").value_or(0));
 });
 NAMES("pad", "Functional: pad; Mint: pad; MintFunctional: pad; Aten: pad");
+TRY_FIRST("pad", Trial::of_sizes);
 TRAITS("pad", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("constant_pad_nd(Tensor input, int[] pad, Scalar value=0)", [](const Bound& args) -> Value {
   return pad(args.var("input"), args.ints("pad"), Mode::constant, args.real("value"));
 });
 NAMES("constant_pad_nd", "Torch: constant_pad_nd; Aten: constant_pad_nd");
+TRY_FIRST("constant_pad_nd", Trial::of_sizes);
 TRAITS("constant_pad_nd", .copies_only = true);
 
 OP("reflection_pad1d(Tensor input, int[] padding)", [](const Bound& args) { return pad_last(args, Mode::reflect, 1); });
 NAMES("reflection_pad1d", "Aten: reflection_pad1d");
+TRY_FIRST("reflection_pad1d", Trial::of_sizes);
 TRAITS("reflection_pad1d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 OP("reflection_pad2d(Tensor input, int[] padding)", [](const Bound& args) { return pad_last(args, Mode::reflect, 2); });
 NAMES("reflection_pad2d", "Aten: reflection_pad2d");
+TRY_FIRST("reflection_pad2d", Trial::of_sizes);
 TRAITS("reflection_pad2d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 OP("reflection_pad3d(Tensor input, int[] padding)", [](const Bound& args) { return pad_last(args, Mode::reflect, 3); });
 NAMES("reflection_pad3d", "Aten: reflection_pad3d");
+TRY_FIRST("reflection_pad3d", Trial::of_sizes);
 TRAITS("reflection_pad3d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 OP("replication_pad1d(Tensor input, int[] padding)",
    [](const Bound& args) { return pad_last(args, Mode::replicate, 1); });
 NAMES("replication_pad1d", "Aten: replication_pad1d");
+TRY_FIRST("replication_pad1d", Trial::of_sizes);
 TRAITS("replication_pad1d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 OP("replication_pad2d(Tensor input, int[] padding)",
    [](const Bound& args) { return pad_last(args, Mode::replicate, 2); });
 NAMES("replication_pad2d", "Aten: replication_pad2d");
+TRY_FIRST("replication_pad2d", Trial::of_sizes);
 TRAITS("replication_pad2d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 OP("replication_pad3d(Tensor input, int[] padding)",
    [](const Bound& args) { return pad_last(args, Mode::replicate, 3); });
 NAMES("replication_pad3d", "Aten: replication_pad3d");
+TRY_FIRST("replication_pad3d", Trial::of_sizes);
 TRAITS("replication_pad3d", .copies_only = true, .varies = Varies::gradients, .half_sums = HalfSums::gradients);
 
 }  // namespace msrun

@@ -1,6 +1,7 @@
 // Operators that move elements between channels and space.
 #include <string>
 
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
@@ -62,6 +63,7 @@ TRAITS("pixel_unshuffle", .copies_only = true);
 OP("channel_shuffle(Tensor input, int groups)",
    [](const Bound& args) -> Value { return channel_shuffle(args.var("input"), args.integer("groups")); });
 NAMES("channel_shuffle", "Functional: channel_shuffle native_channel_shuffle; Torch: channel_shuffle");
+TRY_FIRST("channel_shuffle", Trial::of_sizes);
 TRAITS("channel_shuffle", .copies_only = true);
 
 }  // namespace msrun

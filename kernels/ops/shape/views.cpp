@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/layout.h"
 #include "kernels/ops/common/elementwise.h"
@@ -330,11 +331,6 @@ OP("view(Tensor input, int[]... size)",
 NAMES("view", "Tensor: view; Aten: _unsafe_view view");
 TRAITS("view", .copies_only = true);
 
-OP("reshape_alias(Tensor input, int[] size, int[] stride)",
-   [](const Bound& args) -> Value { return reshape(args.var("input"), args.ints("size")); });
-NAMES("reshape_alias", "Aten: _reshape_alias");
-TRAITS("reshape_alias", .copies_only = true);
-
 OP("view_as(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return reshape(args.var("input"), args.var("other").shape()); });
 NAMES("view_as", "Tensor: view_as reshape_as");
@@ -443,6 +439,7 @@ TRAITS("triu", .copies_only = true);
 OP("diag(Tensor input, int diagonal=0)",
    [](const Bound& args) -> Value { return diag(args.var("input"), args.integer("diagonal")); });
 NAMES("diag", "Torch: diag; Tensor: diag; Aten: diag");
+TRY_FIRST("diag", Trial::of_sizes);
 TRAITS("diag", .copies_only = true);
 
 OP("diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1)", [](const Bound& args) -> Value {
@@ -464,12 +461,14 @@ OP("diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1)", [](const 
   return diag_embed(args.var("input"), args.integer("offset"), args.integer("dim1"), args.integer("dim2"));
 });
 NAMES("diag_embed", "Torch: diag_embed; Tensor: diag_embed; Aten: diag_embed");
+TRY_FIRST("diag_embed", Trial::of_sizes);
 TRAITS("diag_embed", .copies_only = true);
 
 OP("diagflat(Tensor input, int offset=0)", [](const Bound& args) -> Value {
   return diag_embed(reshape(args.var("input"), {-1}), args.integer("offset"), 0, 1);
 });
 NAMES("diagflat", "Torch: diagflat; Tensor: diagflat");
+TRY_FIRST("diagflat", Trial::of_sizes);
 TRAITS("diagflat", .copies_only = true);
 
 OP("select(Tensor input, int dim, int index)",
@@ -494,6 +493,7 @@ OP("unfold(Tensor input, int dimension, int size, int step)", [](const Bound& ar
   return windows(args.var("input"), args.integer("dimension"), args.integer("size"), args.integer("step"));
 });
 NAMES("unfold", "Tensor: unfold; Aten: unfold unfold_copy");
+TRY_FIRST("unfold", Trial::of_sizes);
 TRAITS("unfold", .copies_only = true, .half_sums = HalfSums::gradients);
 
 }  // namespace msrun

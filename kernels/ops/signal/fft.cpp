@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/fourier.h"
 #include "kernels/numeric/layout.h"
@@ -203,7 +204,13 @@ Value c2r(const Bound& args) {
   const Var x = args.var("input");
   if (!is_complex(x.dtype())) throw SkipError("_fft_c2r needs a complex tensor.");
   Axes axes = listed_axes(args, x);
-  axes.sizes.back() = args.integer("last_dim_size");
+  const std::int64_t last = args.integer("last_dim_size");
+  // Frameworks lengthen nothing here, and read on.
+  if (last < 1 || last / 2 >= x.size(axes.dims.back())) {
+    throw SkipError("_fft_c2r: " + std::to_string(last) + " real numbers have more than the " +
+                    std::to_string(x.size(axes.dims.back())) + " frequencies of the input.");
+  }
+  axes.sizes.back() = last;
   return transform_to_real<back>(x, axes, numbered_divisor(args));
 }
 
@@ -298,6 +305,7 @@ NAMES("_fft_r2c", "Aten: _fft_r2c");
 TRAITS("_fft_r2c", .complex = true);
 OP("_fft_c2r(Tensor input, int[] dim, int normalization, int last_dim_size)", c2r);
 NAMES("_fft_c2r", "Aten: _fft_c2r");
+TRY_FIRST("_fft_c2r", Trial::of_sizes);
 TRAITS("_fft_c2r", .complex = true);
 
 OP("fft_fftshift(Tensor input, int[]? dim=None)", [](const Bound& args) { return shifted(args, false); });

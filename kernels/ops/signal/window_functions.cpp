@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/special_functions.h"
@@ -71,6 +72,7 @@ OP("bartlett_window(int window_length, bool periodic=True, *, dtype? dtype=None)
   });
 });
 NAMES("bartlett_window", "Torch: bartlett_window; Aten: bartlett_window");
+TRY_FIRST("bartlett_window", Trial::of_sizes);
 
 OP("blackman_window(int window_length, bool periodic=True, *, dtype? dtype=None)", [](const Bound& args) {
   return window(args, [](auto i, auto last, const WindowStep& step) {
@@ -82,14 +84,17 @@ OP("blackman_window(int window_length, bool periodic=True, *, dtype? dtype=None)
   });
 });
 NAMES("blackman_window", "Torch: blackman_window; Aten: blackman_window");
+TRY_FIRST("blackman_window", Trial::of_sizes);
 
 OP("hamming_window(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype? dtype=None)",
    [](const Bound& args) { return window(args, raised_cosine(args.real("alpha"), args.real("beta"))); });
 NAMES("hamming_window", "Torch: hamming_window; Aten: hamming_window");
+TRY_FIRST("hamming_window", Trial::of_sizes);
 
 OP("hann_window(int window_length, bool periodic=True, *, dtype? dtype=None)",
    [](const Bound& args) { return window(args, raised_cosine(0.5, 0.5)); });
 NAMES("hann_window", "Torch: hann_window; Aten: hann_window");
+TRY_FIRST("hann_window", Trial::of_sizes);
 
 OP("kaiser_window(int window_length, bool periodic=True, float beta=12.0, *, dtype? dtype=None)",
    [](const Bound& args) {
@@ -104,5 +109,6 @@ OP("kaiser_window(int window_length, bool periodic=True, float beta=12.0, *, dty
      });
    });
 NAMES("kaiser_window", "Torch: kaiser_window; Aten: kaiser_window");
+TRY_FIRST("kaiser_window", Trial::of_sizes);
 
 }  // namespace msrun
