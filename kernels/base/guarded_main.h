@@ -10,6 +10,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
@@ -41,6 +42,9 @@ inline std::string problem_of_path(const std::filesystem::filesystem_error& erro
   return (path.empty() ? "the working directory" : sanitised(path)) + " cannot be used: " + error.code().message();
 }
 
+// What the system has no more of is for the user to give, too. Empty of any other error.
+std::string problem_of_resources(const std::system_error& error);
+
 // The exit code of run, or that of what it throws, of standard output that cannot be written, or of stacks that are too
 // small to run. Messages begin with program.
 template <class Run>
@@ -63,6 +67,11 @@ int guarded_main(const char* program, const Run& run) {
   } catch (const std::bad_alloc&) {
     std::cerr << program << ": not enough memory\n";
     return exit_usage;
+  } catch (const std::system_error& error) {
+    const std::string problem = problem_of_resources(error);
+    std::cerr << program << (problem.empty() ? ": internal error: " : ": ")
+              << (problem.empty() ? sanitised(error.what()) : problem) << '\n';
+    return problem.empty() ? exit_internal : exit_usage;
   } catch (const std::exception& error) {
     std::cerr << program << ": internal error: " << sanitised(error.what()) << '\n';
     return exit_internal;

@@ -39,6 +39,8 @@ constexpr int lowest_of_ours = 16;
 UniqueFd moved_up(int descriptor) {
   UniqueFd low(descriptor);
   UniqueFd high(fcntl(descriptor, F_DUPFD_CLOEXEC, lowest_of_ours));
+  // Beyond the limit no number is valid.
+  if (!high && errno == EINVAL) errno = EMFILE;
   if (!high) throw_errno("F_DUPFD");
   return high;
 }
