@@ -6,6 +6,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 namespace msrun {
 namespace {
@@ -37,6 +40,14 @@ void unsettle_signals() {
 void end_with_parent(pid_t parent, int signal) {
   prctl(PR_SET_PDEATHSIG, signal);
   if (getppid() != parent) _exit(0);
+}
+
+bool is_stopped(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // The name before it may hold anything.
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && (text[name_end + 2] == 'T' || text[name_end + 2] == 't');
 }
 
 std::optional<int> end_of(pid_t child, rusage* usage) { return waited_for(child, WNOHANG, usage); }

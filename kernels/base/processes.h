@@ -21,6 +21,9 @@ void unsettle_signals();
 // once if that has happened already, which no signal would tell. Safe between fork and exec.
 void end_with_parent(pid_t parent, int signal);
 
+// Whether a process of this host is stopped, by SIGSTOP or a debugger. One that is not there is not.
+bool is_stopped(pid_t process);
+
 // Of a process whose status somebody else has taken: nobody knows that it has succeeded, nor that it has blamed anyone.
 inline constexpr int unknown_wait_status = SIGKILL;
 

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <system_error>
+#include <utility>
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/base/process_end.h"
+#include "kernels/base/processes.h"
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/io/json/json_tree.h"
@@ -50,15 +53,36 @@ ListedDevice device_of(const JsonNode& node) {
   return device;
 }
 
+// A process that is not to stay stopped.
+class StopNotice {
+ public:
+  StopNotice(pid_t process, int seconds) : process_(process), left_(seconds), seconds_(seconds) {}
+
+  // Asked once a second: seconds in which this process is stopped as well are none.
+  bool is_stopped_too_long() {
+    left_ = process_ > 0 && is_stopped(process_) ? left_ - 1 : seconds_;
+    return left_ <= 0;
+  }
+  void end_it() const { kill(process_, SIGKILL); }
+
+ private:
+  pid_t process_;
+  int left_;
+  int seconds_;
+};
+
+enum class Came : std::uint8_t { something, nothing, stop };
+
 // Whether something, or the end, comes within so many seconds.
-bool is_readable(int socket, double patience) {
+Came wait_for(int socket, double patience, StopNotice& notice) {
   const double deadline = steady_seconds() + patience;
   while (true) {
     const double left = std::max(deadline - steady_seconds(), 0.0);
     pollfd ready{socket, POLLIN, 0};
-    const int result = poll(&ready, 1, static_cast<int>(left * 1000));
-    if (result > 0) return true;
-    if (result == 0 && left <= 0) return false;
+    const int result = poll(&ready, 1, static_cast<int>(std::min(left, 1.0) * 1000));
+    if (result > 0) return Came::something;
+    if (result == 0 && left <= 0) return Came::nothing;
+    if (result == 0 && notice.is_stopped_too_long()) return Came::stop;
     if (result < 0 && errno != EINTR) throw_errno("poll");
   }
 }
@@ -75,25 +99,38 @@ std::string what_to_do(const std::string& missing, const WorkerOptions& options)
          " with --python or MSRUN_PYTHON";
 }
 
-// The next frame; nothing at the end of the stream.
-std::optional<std::string> received(int socket, const WorkerOptions& options, double patience, double silent) {
-  const bool says_so = silent < patience && !is_readable(socket, silent);
-  if (says_so) {
+struct Received {
+  std::optional<std::string> text;  // nothing at the end of the stream
+  bool was_stopped = false;
+};
+
+// The next frame of a process.
+Received received(int socket, pid_t process, const WorkerOptions& options, const Patience& patience) {
+  StopNotice notice(process, patience.stopped);
+  const bool may_say = patience.silent < patience.hello;
+  Came came = wait_for(socket, may_say ? patience.silent : patience.hello, notice);
+  if (came == Came::nothing && may_say) {
     write_error_line("--backend " + options.backend() + ": waiting for " + sanitised(options.python) + " to say what " +
-                     std::string(options.framework->name) + " and devices it has, for up to " + short_number(patience) +
-                     " s");
+                     std::string(options.framework->name) + " and devices it has, for up to " +
+                     short_number(patience.hello) + " s");
+    came = wait_for(socket, patience.hello - patience.silent, notice);
   }
-  if (!is_readable(socket, says_so ? patience - silent : patience)) {
+  if (came == Came::nothing) {
     throw UserError("--backend " + options.backend() + ": " + sanitised(options.python) + " has not said within " +
-                    short_number(patience) + " s what " + std::string(options.framework->name) + " and devices it has");
+                    short_number(patience.hello) + " s what " + std::string(options.framework->name) +
+                    " and devices it has");
+  }
+  if (came == Came::stop) {
+    notice.end_it();
+    return {.text = std::nullopt, .was_stopped = true};
   }
   std::string text;
   try {
-    if (!receive_frame(socket, text)) return std::nullopt;
+    if (!receive_frame(socket, text)) return {};
   } catch (const BadFrame& error) {
     throw UserError("The " + std::string(options.framework->name) + " worker does not say what it is: " + error.what());
   }
-  return text;
+  return {.text = std::move(text)};
 }
 
 }  // namespace
@@ -142,10 +179,10 @@ Hello parse_hello(std::string_view text, const WorkerOptions& options) {
   throw UserError("--backend " + options.backend() + ": " + error + " (of " + python + ")");
 }
 
-Hello await_hello(WorkerProcess& worker, const WorkerOptions& options, double patience, double silent) {
-  const std::optional<std::string> text = received(worker.control(), options, patience, silent);
-  if (!text) refuse_ended(worker, options);
-  return parse_hello(*text, options);
+Hello await_hello(WorkerProcess& worker, const WorkerOptions& options, const Patience& patience) {
+  const Received answer = received(worker.control(), worker.forks().pid, options, patience);
+  if (!answer.text) refuse_ended(worker, options);
+  return parse_hello(*answer.text, options);
 }
 
 UniqueFd ask_for_hello(int forks, std::int32_t device_id) {
@@ -158,11 +195,12 @@ UniqueFd ask_for_hello(int forks, std::int32_t device_id) {
   return answer;
 }
 
-std::optional<Hello> answered_hello(const UniqueFd& answer, const WorkerOptions& options, double patience,
-                                    double silent) {
-  const std::optional<std::string> text = received(answer.get(), options, patience, silent);
-  if (!text) return std::nullopt;
-  return parse_hello(*text, options);
+HelloAnswer answered_hello(const UniqueFd& answer, const WorkerOptions& options, pid_t forks,
+                           const Patience& patience) {
+  const Received told = received(answer.get(), forks, options, patience);
+  HelloAnswer result{.hello = std::nullopt, .was_stopped = told.was_stopped};
+  if (told.text) result.hello = parse_hello(*told.text, options);
+  return result;
 }
 
 void refuse_ended(WorkerProcess& worker, const WorkerOptions& options) {

@@ -33,24 +33,31 @@ struct Hello {
 // used, and where text is nothing that a worker of this version says.
 Hello parse_hello(std::string_view text, const WorkerOptions& options);
 
-// Many workers that import a framework from a slow disk at once take half a minute.
-inline constexpr double patience_for_hello = 600;  // seconds
-
-// After that a line on standard error says what is waited for.
-inline constexpr double silent_wait_for_hello = 20;  // seconds
+// How long is waited, in seconds.
+struct Patience {
+  // Many workers that import a framework from a slow disk at once take half a minute.
+  double hello = 600;
+  // After that a line on standard error says what is waited for.
+  double silent = 20;
+  // A process that is stopped for so long is killed.
+  int stopped = silence_of_workers;
+};
 
 // Waits for a worker to say it. Throws UserError as well if it ends before, or does not say it in time.
-Hello await_hello(WorkerProcess& worker, const WorkerOptions& options, double patience = patience_for_hello,
-                  double silent = silent_wait_for_hello);
+Hello await_hello(WorkerProcess& worker, const WorkerOptions& options, const Patience& patience = {});
 
 // Asks the process that forks workers, control() or what SharedForks has of it, to inspect the host, with the settings
 // of the device of that id. Returns where the answer will come; no descriptor if nobody is there.
 UniqueFd ask_for_hello(int forks, std::int32_t device_id);
 
-// Waits for that answer; nothing if whoever was asked ends before. Throws UserError if it does not come in time, and as
-// parse_hello does.
-std::optional<Hello> answered_hello(const UniqueFd& answer, const WorkerOptions& options,
-                                    double patience = patience_for_hello, double silent = silent_wait_for_hello);
+struct HelloAnswer {
+  std::optional<Hello> hello;  // nothing if whoever was asked ends before
+  bool was_stopped = false;    // and was killed therefore
+};
+
+// Waits for that answer of the process `forks`. Throws UserError if it does not come in time, and as parse_hello does.
+HelloAnswer answered_hello(const UniqueFd& answer, const WorkerOptions& options, pid_t forks,
+                           const Patience& patience = {});
 
 // Throws UserError that says how the worker ended, which was to say what there is.
 [[noreturn]] void refuse_ended(WorkerProcess& worker, const WorkerOptions& options);

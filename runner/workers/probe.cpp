@@ -20,7 +20,7 @@ namespace msrun {
 
 WorkerProbe::WorkerProbe(WorkerOptions options, std::int32_t device_id)
     : options_(std::move(options)), device_id_(device_id), shared_(shared_forks(options_)) {
-  if (shared_) answer_ = ask_for_hello(*shared_, device_id_);
+  if (shared_) answer_ = ask_for_hello(shared_->socket, device_id_);
   if (!answer_) start();
 }
 
@@ -31,21 +31,27 @@ void WorkerProbe::start() {
   if (WorkerProcess::can_fork(options_)) answer_ = ask_for_hello(process_->control(), device_id_);
 }
 
-Hello WorkerProbe::wait() {
+Hello WorkerProbe::wait(int silence) {
+  const Patience patience{.stopped = silence};
   if (shared_) {
-    if (std::optional<Hello> hello = answered_hello(answer_, options_)) return *hello;
+    if (std::optional<Hello> hello = answered_hello(answer_, options_, shared_->pid, patience).hello) return *hello;
     start();
   }
-  if (!WorkerProcess::can_fork(options_)) return await_hello(*process_, options_);
-  std::optional<Hello> hello;
-  if (answer_) hello = answered_hello(answer_, options_);
-  if (!hello) refuse_ended(*process_, options_);
-  return *hello;
+  if (!WorkerProcess::can_fork(options_)) return await_hello(*process_, options_, patience);
+  // Whoever stops them one after the other means it.
+  constexpr int most_starts = 3;
+  for (int starts = 1; answer_; ++starts) {
+    HelloAnswer answer = answered_hello(answer_, options_, process_->forks().pid, patience);
+    if (answer.hello) return *std::move(answer.hello);
+    if (!answer.was_stopped || starts == most_starts) break;
+    start();
+  }
+  refuse_ended(*process_, options_);
 }
 
-int WorkerProbe::forks() const {
+ForkServer WorkerProbe::forks() const {
   if (shared_) return *shared_;
-  return WorkerProcess::can_fork(options_) ? process_->control() : -1;
+  return WorkerProcess::can_fork(options_) ? process_->forks() : ForkServer{};
 }
 
 void require_devices(const Hello& hello, const WorkerOptions& options, const std::vector<int>& ids) {

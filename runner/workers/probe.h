@@ -19,18 +19,18 @@ class WorkerProbe {
   // device_id: whose settings are asked for. Throws std::system_error, UserError.
   WorkerProbe(WorkerOptions options, std::int32_t device_id);
 
-  // Waits, once. Throws UserError, see await_hello.
-  Hello wait();
+  // Waits, once. A process that stays stopped is replaced. Throws UserError, see await_hello.
+  Hello wait(int silence = silence_of_workers);
   const WorkerOptions& options() const { return options_; }
   // For WorkerProcess::Start.
-  int forks() const;
+  ForkServer forks() const;
 
  private:
   void start();
 
   WorkerOptions options_;
   std::int32_t device_id_;
-  std::optional<int> shared_;             // the process that forks is that of others
+  std::optional<ForkServer> shared_;      // the process that forks is that of others
   std::optional<WorkerProcess> process_;  // or this
   UniqueFd answer_;                       // of the one that forks
 };

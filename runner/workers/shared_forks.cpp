@@ -32,21 +32,26 @@ SharedForks::SharedForks(WorkerOptions options, int output)
     : options_(std::move(options)), process_({.options = options_, .inspect = true, .output = output}) {}
 
 std::string SharedForks::variable() const {
-  return std::string(variable_name) + "=" + std::to_string(descriptor()) + " " + key_of(options_);
+  return std::string(variable_name) + "=" + std::to_string(descriptor()) + ":" + std::to_string(process_.forks().pid) +
+         " " + key_of(options_);
 }
 
-std::optional<int> shared_forks(const WorkerOptions& options) {
+std::optional<ForkServer> shared_forks(const WorkerOptions& options) {
   const char* variable = std::getenv(variable_name);
   if (variable == nullptr || !WorkerProcess::can_fork(options)) return std::nullopt;
   const std::string_view text = variable;
-  int descriptor = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), descriptor);
-  const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (error != std::errc{} || descriptor < 0 || rest != " " + key_of(options) || !is_socket(descriptor)) {
+  const char* const end = text.data() + text.size();
+  ForkServer forks;
+  const auto descriptor = std::from_chars(text.data(), end, forks.socket);
+  if (descriptor.ec != std::errc{} || descriptor.ptr == end || *descriptor.ptr != ':') return std::nullopt;
+  const auto process = std::from_chars(descriptor.ptr + 1, end, forks.pid);
+  const std::string_view rest(process.ptr, static_cast<std::size_t>(end - process.ptr));
+  if (process.ec != std::errc{} || forks.socket < 0 || forks.pid <= 0 || rest != " " + key_of(options) ||
+      !is_socket(forks.socket)) {
     return std::nullopt;
   }
-  fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-  return descriptor;
+  fcntl(forks.socket, F_SETFD, FD_CLOEXEC);
+  return forks;
 }
 
 }  // namespace msrun

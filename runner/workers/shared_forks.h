@@ -28,8 +28,8 @@ class SharedForks {
   WorkerProcess process_;
 };
 
-// The descriptor of a process that forks what these options ask for, if this process was told of one. No program that
-// it starts inherits the descriptor.
-std::optional<int> shared_forks(const WorkerOptions& options);
+// A process that forks what these options ask for, if this process was told of one. No program that it starts inherits
+// the descriptor.
+std::optional<ForkServer> shared_forks(const WorkerOptions& options);
 
 }  // namespace msrun

@@ -33,7 +33,8 @@ namespace fs = std::filesystem;
 // Descriptors of the worker (msrun_worker/protocol.py).
 constexpr int control_descriptor = 3;
 constexpr int fault_descriptor = 4;
-// Above these two, so that none is in the way of another.
+constexpr int lifeline_descriptor = 5;
+// Above these, so that none is in the way of another.
 constexpr int lowest_of_ours = 16;
 
 UniqueFd moved_up(int descriptor) {
@@ -105,8 +106,18 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
+// Whether something, or the end, comes within so many seconds. They are counted one by one: those in which this process
+// is stopped are none.
+bool comes_within(int descriptor, int seconds) {
+  for (; seconds > 0; --seconds) {
+    pollfd ready{descriptor, POLLIN, 0};
+    if (poll(&ready, 1, 1000) > 0) return true;
+  }
+  return false;
+}
+
 // Between fork and exec in a process that may have had threads: nothing but system calls.
-[[noreturn]] void become(pid_t parent, int control, int fault, int output, char* const* arguments,
+[[noreturn]] void become(pid_t parent, int control, int fault, int lifeline, int output, char* const* arguments,
                          char* const* environment) {
   end_with_parent(parent, SIGKILL);
   // What Ctrl-C on the terminal, its closing or the end of a job means is the supervisor's to say.
@@ -123,7 +134,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   dup2(output, STDERR_FILENO);
   dup2(control, control_descriptor);
   dup2(fault, fault_descriptor);
-  close_range(fault_descriptor + 1, ~0U, 0);
+  dup2(lifeline, lifeline_descriptor);
+  close_range(lifeline_descriptor + 1, ~0U, 0);
   execve(arguments[0], arguments, environment);
   _exit(127);
 }
@@ -180,7 +192,7 @@ WorkerProcess::WorkerProcess(const Start& start) {
   auto [fault_end, fault] = make_pipe();
   fault_ = std::move(fault_end);
   fcntl(fault_.get(), F_SETFL, O_NONBLOCK);
-  if (start.forks >= 0 && ask_for_fork(start, other.get(), fault.get())) return;
+  if (start.forks.socket >= 0 && ask_for_fork(start, other.get(), fault.get())) return;
   launch(start, other.get(), fault.get());
 }
 
@@ -192,8 +204,12 @@ bool WorkerProcess::ask_for_fork(const Start& start, int control, int fault) {
   const std::string text = R"({"fork":{"device":)" + std::to_string(start.device_id) + R"(,"memory":)" +
                            std::to_string(start.memory) + R"(,"blocking":)" + (start.blocking ? "true" : "false") +
                            "}}";
-  if (!send_frame(start.forks, text, descriptors)) return false;
+  if (!send_frame(start.forks.socket, text, descriptors)) return false;
   status_end.reset();
+  if (!comes_within(status.get(), start.silence)) {
+    if (is_stopped(start.forks.pid)) kill(start.forks.pid, SIGKILL);
+    return false;
+  }
   std::int32_t pid = -1;
   if (read(status.get(), &pid, sizeof(pid)) != sizeof(pid)) return false;
   pid_ = pid;
@@ -207,10 +223,14 @@ void WorkerProcess::launch(const Start& start, int control, int fault) {
   std::vector<std::string> variables = environment_of(start);
   const std::vector<char*> arguments = pointers(words);
   const std::vector<char*> environment = pointers(variables);
+  auto [lifeline_end, lifeline] = make_pipe();
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) throw_errno("fork");
-  if (pid == 0) become(parent, control, fault, start.output, arguments.data(), environment.data());
+  if (pid == 0) {
+    become(parent, control, fault, lifeline_end.get(), start.output, arguments.data(), environment.data());
+  }
+  lifeline_ = std::move(lifeline);
   pid_ = pid;
 }
 
@@ -254,7 +274,8 @@ WorkerProcess::End WorkerProcess::end() {
   constexpr double patience = 5;
   if (pid_ > 0 && !reap(patience)) {
     kill(pid_, SIGKILL);
-    reap(patience);
+    // Who forked it may be stopped, and tells nobody.
+    if (!reap(patience)) wait_status_ = unknown_wait_status;
   }
   End end{wait_status_, {}};
   std::array<char, 4096> bytes;

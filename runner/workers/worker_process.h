@@ -20,6 +20,15 @@ std::string find_python(const std::string& python, const WorkerFramework& framew
 // The folder of the framework's worker package, in the place that msrun sees it. Throws UserError if it is not there.
 std::string find_worker(const WorkerFramework& framework);
 
+// A process that forks workers: where it is asked, and its number. It may have ended.
+struct ForkServer {
+  int socket = -1;
+  pid_t pid = -1;
+};
+
+// Seconds without a sign of life after which a process is killed that would be there at once, or that is stopped.
+inline constexpr int silence_of_workers = 30;
+
 class WorkerProcess {
  public:
   struct Start {
@@ -28,9 +37,10 @@ class WorkerProcess {
     bool inspect = false;      // says what there is, and ends; or, if it can_fork(), is the process that forks workers
     bool blocking = false;     // kernels are waited for one by one, so that an error is that of the call that caused it
     std::uint64_t memory = 0;  // bytes of the host that calls may take; 0: as many as there are
-    // control() of a process that forks workers, which are there at once; -1, or one that has ended: Python is started,
-    // and imports the framework first.
-    int forks = -1;
+    // The process that forks workers, which are there at once. None, or one that has ended, or that is silent for so
+    // many seconds, and is killed then if it is stopped: Python is started, and imports the framework first.
+    ForkServer forks = {};
+    int silence = silence_of_workers;
     int output = 2;  // descriptor that takes what libraries print; of a forked worker it is that of who forks it
   };
 
@@ -43,6 +53,8 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   int control() const { return control_.get(); }
+  // What is asked of it goes to an inspecting process that can_fork().
+  ForkServer forks() const { return {control_.get(), pid_}; }
 
   // How it ended: its wait status, and what Python's faulthandler said. Waits for the end, which whoever has seen the
   // end of one of its sockets knows to be near; after a few seconds it is made. Once.
@@ -68,9 +80,9 @@ class WorkerProcess {
   pid_t pid_ = -1;
   UniqueFd control_;
   UniqueFd fault_;
-  // The pipes of a process that was forked elsewhere: in the first its number and then its wait status come, and with
-  // the end of the second its process ends.
+  // Of a process that was forked elsewhere: its number and then its wait status come in it.
   UniqueFd status_;
+  // With the end of this pipe the Python ends.
   UniqueFd lifeline_;
   int wait_status_ = 0;
 };

@@ -134,6 +134,14 @@ std::vector<char*> environment_with(std::string& variable) {
   return result;
 }
 
+// Its number is its own until somebody has waited for it.
+bool was_killed(pid_t child) {
+  siginfo_t end{};
+  const bool has_ended =
+      waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid == child;
+  return has_ended && end.si_code != CLD_EXITED;
+}
+
 void kill_and_reap(pid_t child) {
   kill(-child, SIGKILL);
   kill(child, SIGKILL);
@@ -141,10 +149,11 @@ void kill_and_reap(pid_t child) {
 }
 
 // The status of the process once it has ended; nothing if an interrupt or the deadline came first, and then it is gone,
-// too.
+// too. Where it was killed nobody is left to end those that the program has started.
 std::optional<int> wait_for(pid_t child, const Deadline& deadline) {
   const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   for (;;) {
+    if (was_killed(child)) kill(-child, SIGKILL);
     if (const std::optional<int> status = end_of(child)) return status;
     if (Interrupts::came() || (deadline && std::chrono::steady_clock::now() >= *deadline)) {
       kill_and_reap(child);

@@ -93,7 +93,8 @@ struct Lane {
 
 class PythonDevice final : public Device {
  public:
-  PythonDevice(WorkerOptions options, const DeviceSeat& seat, int forks) : options_(std::move(options)), seat_(seat) {
+  PythonDevice(WorkerOptions options, const DeviceSeat& seat, ForkServer forks)
+      : options_(std::move(options)), seat_(seat) {
     const std::size_t count = seat.alone ? 1 : options_.workers;
     for (std::size_t i = 0; i < count; ++i) {
       workers_.push_back(std::make_unique<Worker>(WorkerProcess::Start{.options = options_,
@@ -253,7 +254,7 @@ class PythonDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_python_device(const WorkerOptions& options, const DeviceSeat& seat, int forks) {
+std::unique_ptr<Device> make_python_device(const WorkerOptions& options, const DeviceSeat& seat, ForkServer forks) {
   return std::make_unique<PythonDevice>(options, seat, forks);
 }
 

@@ -10,6 +10,7 @@
 
 #include "runner/device/device.h"
 #include "runner/workers/worker_options.h"
+#include "runner/workers/worker_process.h"
 
 namespace msrun {
 
@@ -20,6 +21,6 @@ namespace msrun {
 // run() gives each thread that calls it a lane of its own. When a worker dies the process does not survive it either:
 // the thread whose call it was dies of the same signal; where nobody can say whose it was, all calls that are under way
 // are to blame and the process is killed.
-std::unique_ptr<Device> make_python_device(const WorkerOptions& options, const DeviceSeat& seat, int forks = -1);
+std::unique_ptr<Device> make_python_device(const WorkerOptions& options, const DeviceSeat& seat, ForkServer forks = {});
 
 }  // namespace msrun

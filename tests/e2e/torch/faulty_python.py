@@ -171,11 +171,24 @@ def break_lanes(worker):
     protocol.Frames.send = broken
 
 
+class Hanging:
+    """Finds no module; of one whose name is given it never says so."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self._name:
+            hang()
+
+
 def main():
     words = worker_program.words()
     fault = os.environ["MSRUN_TEST_FAULT"]
     framework = "mindspore" if "mindspore" in os.path.basename(words[0]) else "torch"
-    if fault == "import":
+    if fault == "hanging_import":
+        sys.meta_path.insert(0, Hanging(framework))
+    elif fault == "import":
         sys.modules[framework] = None
     else:
         # The inspection runs no call.

@@ -9,12 +9,18 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/error.h"
@@ -302,11 +308,11 @@ TEST(TorchHello, IsNotWaitedForWithoutEnd) {
   ASSERT_EQ(chmod(options.python.c_str(), 0755), 0);
   WorkerProcess worker({.options = options, .inspect = true});
   ::testing::internal::CaptureStderr();
-  EXPECT_THAT(error_of<UserError>([&] { await_hello(worker, options, 0.2); }),
+  EXPECT_THAT(error_of<UserError>([&] { await_hello(worker, options, {.hello = 0.2}); }),
               HasSubstr("has not said within 0.2 s what torch and devices it has"));
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   ::testing::internal::CaptureStderr();
-  EXPECT_THROW(await_hello(worker, options, 0.3, 0.1), UserError);
+  EXPECT_THROW(await_hello(worker, options, {.hello = 0.3, .silent = 0.1}), UserError);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "--backend torch:npu: waiting for " + options.python +
                                                           " to say what torch and devices it has, for up to 0.3 s\n");
 }
@@ -317,31 +323,35 @@ TEST(SharedForks, AreThoseOfTheSameWorkersAlone) {
   options.kind = "cpu";
   options.python = "/opt/python3";
   const Sockets sockets;
-  const std::string number = std::to_string(sockets.there.get());
+  const std::string descriptor = std::to_string(sockets.there.get());
+  const std::string number = descriptor + ":77";
   const auto told = [&](const std::string& text) {
     setenv("MSRUN_WORKER_FORKS", text.c_str(), 1);
-    const std::optional<int> descriptor = shared_forks(options);
+    const std::optional<ForkServer> forks = shared_forks(options);
     unsetenv("MSRUN_WORKER_FORKS");
-    return descriptor;
+    return forks ? std::pair(forks->socket, forks->pid) : std::pair(-1, -1);
   };
-  EXPECT_EQ(shared_forks(options), std::nullopt);
-  EXPECT_EQ(told(number + " torch:cpu /opt/python3"), sockets.there.get());
+  const std::pair nothing(-1, -1);
+  EXPECT_FALSE(shared_forks(options));
+  EXPECT_EQ(told(number + " torch:cpu /opt/python3"), std::pair(sockets.there.get(), 77));
   EXPECT_EQ(fcntl(sockets.there.get(), F_GETFD), FD_CLOEXEC);
   const UniqueFd file(open("/dev/null", O_RDONLY));
   const std::vector<std::string> others{"",
                                         number,
                                         number + " torch:cpu /opt/python",
+                                        descriptor + " torch:cpu /opt/python3",
+                                        descriptor + ":0 torch:cpu /opt/python3",
                                         number + " torch:cuda /opt/python3",
-                                        "-1 torch:cpu /opt/python3",
-                                        "x torch:cpu /opt/python3",
-                                        "1000000 torch:cpu /opt/python3",
-                                        std::to_string(file.get()) + " torch:cpu /opt/python3"};
+                                        "-1:77 torch:cpu /opt/python3",
+                                        "x:77 torch:cpu /opt/python3",
+                                        "1000000:77 torch:cpu /opt/python3",
+                                        std::to_string(file.get()) + ":77 torch:cpu /opt/python3"};
   for (const std::string& text : others) {
-    EXPECT_EQ(told(text), std::nullopt) << text;
+    EXPECT_EQ(told(text), nothing) << text;
   }
   // torch_npu is no package to be forked with.
   options.kind = "npu";
-  EXPECT_EQ(told(number + " torch:npu /opt/python3"), std::nullopt);
+  EXPECT_EQ(told(number + " torch:npu /opt/python3"), nothing);
 }
 
 // A process that says what it was asked, and in place of which Python is started where it has ended.
@@ -358,6 +368,79 @@ TEST(SharedForks, AreNotNeeded) {
   WorkerProbe probe(options, 0);
   EXPECT_THAT(error_of<UserError>([&] { probe.wait(); }), HasSubstr("ended with exit code 7 before torch was there"));
   unsetenv("MSRUN_WORKER_FORKS");
+}
+
+bool within(int seconds, const std::function<bool()>& condition) {
+  for (int tenths = 10 * seconds; tenths > 0 && !condition(); --tenths) usleep(100'000);
+  return condition();
+}
+
+// A child that nobody has waited for keeps its number.
+bool has_ended(pid_t child) {
+  std::ifstream file("/proc/" + std::to_string(child) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return text.find(") Z ") != std::string::npos;
+}
+
+// A program that writes down that it was started.
+std::string noted_program(const testing::TemporaryDirectory& folder) {
+  std::string path = folder.write("python3", "#!/bin/sh\necho $$ >> " + folder.file("started") + "\nexec sleep 600\n");
+  EXPECT_EQ(chmod(path.c_str(), 0755), 0);
+  return path;
+}
+
+std::vector<pid_t> started(const testing::TemporaryDirectory& folder, std::size_t at_least) {
+  std::vector<pid_t> pids;
+  within(60, [&] {
+    std::ifstream file(folder.file("started"));
+    pids.clear();
+    for (pid_t pid = 0; file >> pid;) pids.push_back(pid);
+    return pids.size() >= at_least;
+  });
+  return pids;
+}
+
+TEST(WorkerForks, ThatAreStoppedAreKilledAndPythonIsStartedInTheirPlace) {
+  const testing::TemporaryDirectory folder;
+  WorkerOptions options;
+  options.kind = "cpu";
+  options.python = noted_program(folder);
+  const WorkerProcess forks({.options = options, .inspect = true});
+  ASSERT_EQ(started(folder, 1).size(), 1U);
+  ASSERT_EQ(kill(forks.forks().pid, SIGSTOP), 0);
+  const WorkerProcess worker({.options = options, .forks = forks.forks(), .silence = 1});
+  EXPECT_EQ(started(folder, 2).size(), 2U);
+  EXPECT_TRUE(within(10, [&] { return has_ended(forks.forks().pid); }));
+}
+
+TEST(WorkerForks, ThatAreOnlySilentAreLeftAlone) {
+  const testing::TemporaryDirectory folder;
+  WorkerOptions options;
+  options.kind = "cpu";
+  options.python = noted_program(folder);
+  const WorkerProcess forks({.options = options, .inspect = true});
+  ASSERT_EQ(started(folder, 1).size(), 1U);
+  const WorkerProcess worker({.options = options, .forks = forks.forks(), .silence = 1});
+  EXPECT_EQ(started(folder, 2).size(), 2U);
+  EXPECT_FALSE(has_ended(forks.forks().pid));
+}
+
+TEST(WorkerProbe, ReplacesWhatStaysStopped) {
+  const testing::TemporaryDirectory folder;
+  WorkerOptions options;
+  options.kind = "cpu";
+  options.python = noted_program(folder);
+  WorkerProbe probe(options, 0);
+  std::thread stops([&] {
+    for (std::size_t i = 1; i <= 3; ++i) {
+      const std::vector<pid_t> pids = started(folder, i);
+      if (pids.size() == i) kill(pids.back(), SIGSTOP);
+    }
+  });
+  EXPECT_THAT(error_of<UserError>([&] { probe.wait(1); }),
+              HasSubstr("was killed by signal 9 (SIGKILL) before torch was there"));
+  stops.join();
+  EXPECT_EQ(started(folder, 3).size(), 3U);
 }
 
 TEST(TorchWorker, FaulthandlerNamesTheThread) {

@@ -45,9 +45,9 @@ def _fork():
         _forks_own = False
 
 
-def _live_with(lifeline):
-    """Has the kernel kill this process when the other end of the pipe closes, whatever it is at: its parent is not the
-    runner, whose end would be told otherwise."""
+def live_with(lifeline):
+    """Has the kernel kill this process when the other end of the pipe closes, whatever it is at: its parent need not be
+    the runner, whose end would be told otherwise."""
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, _F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
@@ -64,7 +64,7 @@ def live_on(lifeline):
 
 def _become_worker(descriptors):
     control, fault, status, lifeline = descriptors
-    _live_with(lifeline)
+    live_with(lifeline)
     os.close(status)
     os.dup2(control, protocol.CONTROL_DESCRIPTOR)
     os.dup2(fault, protocol.FAULT_DESCRIPTOR)
@@ -138,7 +138,7 @@ def serve(connection, inspect):
             connection.detach()
             if "hello" in message:
                 # A framework that hangs while it is asked outlives nobody who asked.
-                _live_with(descriptors[0])
+                live_with(descriptors[0])
                 inspect(message["hello"], descriptors[0])
                 os._exit(0)
             _become_worker(descriptors)

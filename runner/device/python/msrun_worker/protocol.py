@@ -3,7 +3,8 @@ bare words NaN and Infinity are numbers. A control frame that brings a lane carr
 arena. Of the process that forks, one that asks what there is carries the socket for the answer; one that asks for a
 worker four: the worker's two below, the pipe for its number and how it ended, and the pipe whose end is its own.
 
-Descriptors that the worker is started with: 3, the socket for control; 4, the pipe for what faulthandler writes.
+Descriptors that the worker is started with: 3, the socket for control; 4, the pipe for what faulthandler writes; 5, the
+pipe whose end is its own, for it need not be msrun's child: the interpreter may be a script that starts another one.
 """
 
 import array
@@ -14,6 +15,7 @@ import struct
 VERSION = 1
 CONTROL_DESCRIPTOR = 3
 FAULT_DESCRIPTOR = 4
+LIFELINE_DESCRIPTOR = 5
 LONGEST_FRAME = 64 << 20
 _MOST_DESCRIPTORS = 4
 # Room for frames that a lane keeps between calls.

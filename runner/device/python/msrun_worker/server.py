@@ -157,6 +157,7 @@ def _silence_warnings():
 
 def main(words, package, name):
     """package: that of the worker, with the modules names, tensors, devices and calls; name: the framework's."""
+    forks.live_with(protocol.LIFELINE_DESCRIPTOR)
     forks.outlive_termination()
     _silence_warnings()
     framework = _Framework(package, name)
