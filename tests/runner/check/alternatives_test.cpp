@@ -37,7 +37,7 @@ Tensor with_element(const Tensor& tensor, std::int64_t place, double element) {
 class Alternatives : public ::testing::Test {
  protected:
   // A call of tensors that lie in files, with a gradient for a result of this shape.
-  ApiCall call_of(const std::string& name, const List& args, const Dims& output, Dict kwargs = {}) {
+  ApiCall call_of(const std::string& name, const List& args, const Dims& output, const Dict& kwargs = {}) {
     ApiCall call;
     call.name = name;
     for (const Value& value : args) {
@@ -97,7 +97,7 @@ TEST_F(Alternatives, MaskedRowsOfAttentionAreZeroOrNoNumbers) {
     // The first row of the first head is not masked.
     const auto lost = [](DeviceResult& result, int) { change_output(result, 1, nan_here); };
     EXPECT_TRUE(is_suspicious(checked(call, {}, lost)));
-    const auto foreign = [](DeviceResult& result, int) { change_output(result, 2 * 6, 0.5); };
+    const auto foreign = [](DeviceResult& result, int) { change_output(result, std::int64_t{2} * 6, 0.5); };
     EXPECT_TRUE(is_suspicious(checked(call, {}, foreign)));
   }
 }
@@ -114,7 +114,7 @@ TEST_F(Alternatives, AreKnownOfLargeCalls) {
 TEST_F(Alternatives, MaskedRowsOfNpuAttention) {
   const Tensor x = random_tensor({1, 8, 12});
   Tensor mask = Tensor::zeros(DType::boolean, Dims{1, 1, 8, 8});
-  for (std::int64_t key = 0; key < 8; ++key) mask.mutable_data<bool>()[3 * 8 + key] = true;
+  for (std::int64_t key = 0; key < 8; ++key) mask.mutable_data<bool>()[std::int64_t{3} * 8 + key] = true;
   ApiCall call = call_of("NPU.npu_fusion_attention.0", {x, x, x, std::int64_t{2}, std::string("BSH")}, x.shape(),
                          {{"atten_mask", mask}, {"scale", 0.3}});
   expect_both(call);
