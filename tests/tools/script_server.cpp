@@ -13,6 +13,24 @@
 #include "tests/support/torch_python.h"
 
 namespace msrun::testing {
+namespace {
+
+// JSON holds characters, and names of files need not be UTF-8: each byte travels as the character of its number.
+std::string bytes_as_characters(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    const auto code = static_cast<unsigned char>(byte);
+    if (code < 0x80) {
+      text += byte;
+    } else {
+      text += static_cast<char>(0xC0 | code >> 6);
+      text += static_cast<char>(0x80 | (code & 0x3F));
+    }
+  }
+  return text;
+}
+
+}  // namespace
 
 ScriptServer& ScriptServer::instance() {
   static ScriptServer server;
@@ -48,8 +66,8 @@ ScriptServer::~ScriptServer() {
 
 int ScriptServer::run(const std::filesystem::path& folder, const std::vector<std::string>& words,
                       const std::filesystem::path& output, int seconds) {
-  nlohmann::json request{folder.string(), output.string(), seconds};
-  for (const std::string& word : words) request.push_back(word);
+  nlohmann::json request{bytes_as_characters(folder.string()), bytes_as_characters(output.string()), seconds};
+  for (const std::string& word : words) request.push_back(bytes_as_characters(word));
   const std::string line = request.dump() + "\n";
   std::array<char, 16> answer{};
   if (fputs(line.c_str(), requests_.get()) < 0 || fflush(requests_.get()) != 0 ||

@@ -4,7 +4,7 @@ than what most scripts do.
     python script_server.py
 
 Reads one JSON list per line, [FOLDER, OUTPUT, SECONDS, SCRIPT, ARGUMENT...]: the folder to run the script in, the file
-that takes both streams, the limit of time. Answers each with a line that holds the exit code; 124 stands for a script
+that takes both streams, the limit of time. A character of a word stands for the byte of its number. Answers each with a line that holds the exit code; 124 stands for a script
 that ran out of time, 128 + N for one that signal N ended. Ends with its input.
 """
 import io
@@ -53,7 +53,8 @@ def child(folder, output, seconds, script, arguments):
 
 def main():
     for line in sys.stdin:
-        folder, output, seconds, script, *arguments = json.loads(line)
+        request = [os.fsdecode(word.encode("latin-1")) if isinstance(word, str) else word for word in json.loads(line)]
+        folder, output, seconds, script, *arguments = request
         pid = os.fork()
         if pid == 0:
             child(folder, output, seconds, script, arguments)
