@@ -30,20 +30,31 @@ Dims with_matrix(Dims batch, std::int64_t rows, std::int64_t columns) {
   return batch;
 }
 
+// The product of one row and one column is formed as the sum of a whole tensor is.
+SumForm form_of_product(std::int64_t rows, std::int64_t columns) {
+  return rows == 1 && columns == 1 ? SumForm::rows : SumForm::series;
+}
+
+// What a product is added to.
+enum class Onto : std::uint8_t { nothing, result };
+
 // One product per batch position; result has the batch axes of the operands, or size 1 where they are summed.
 template <class T>
-void run_batches(const Tensor& a, const Tensor& b, const Dims& batch, Tensor& result, const Arithmetic& arithmetic) {
+void run_batches(const Tensor& a, const Tensor& b, const Dims& batch, Tensor& result, const Arithmetic& arithmetic,
+                 Onto onto = Onto::nothing) {
   const MatrixView<T> first_a = last_two_axes<T>(a);
   const MatrixView<T> first_b = last_two_axes<T>(b);
   const Dims a_strides = a.expand(with_matrix(batch, -1, -1)).strides();
   const Dims b_strides = b.expand(with_matrix(batch, -1, -1)).strides();
   const Dims result_strides = result.expand(with_matrix(batch, -1, -1)).strides();
   const bool summed = element_count(batch) != element_count(batch_axes(result.shape()));
-  note_sums(first_a.columns * (element_count(batch) / element_count(batch_axes(result.shape()))), result.numel());
+  note_sums(first_a.columns * (element_count(batch) / element_count(batch_axes(result.shape()))), result.numel(),
+            form_of_product(first_a.rows, first_b.columns));
   Arithmetic of_parts = arithmetic;
   of_parts.summation = arithmetic.summation.whole();
   T* const target = result.mutable_data<T>();
-  if (summed) std::fill_n(target, result.numel(), T{});
+  const bool accumulates = summed || onto == Onto::result;
+  if (summed && onto == Onto::nothing) std::fill_n(target, result.numel(), T{});
   const auto run_one = [&](std::int64_t position) {
     MatrixView<T> matrix_a = first_a;
     MatrixView<T> matrix_b = first_b;
@@ -56,7 +67,7 @@ void run_batches(const Tensor& a, const Tensor& b, const Dims& batch, Tensor& re
       matrix_b.data += index * b_strides[axis];
       offset += index * result_strides[axis];
     }
-    gemm(matrix_a, matrix_b, target + offset, first_b.columns, summed, is_last ? arithmetic : of_parts);
+    gemm(matrix_a, matrix_b, target + offset, first_b.columns, accumulates, is_last ? arithmetic : of_parts);
   };
   const std::int64_t count = element_count(batch);
   if (!summed && count > 1 && help_pays(count, first_a.rows, first_a.columns, first_b.columns)) {
@@ -178,6 +189,18 @@ Tensor complex_product_to(const Tensor& a, const Tensor& b, const Dims& shape, c
 
 }  // namespace
 
+Tensor product_onto(const Tensor& start, const Tensor& a, const Tensor& b, const Arithmetic& arithmetic) {
+  const Tensor left = as_operand(a, DType::float32, arithmetic.operands.products);
+  const Tensor right = as_operand(b, DType::float32, arithmetic.operands.products);
+  const Dims batch = broadcast_shapes(batch_axes(a.shape()), batch_axes(b.shape()));
+  Tensor result(DType::float32, with_matrix(batch, a.size(-2), b.size(-1)));
+  if (result.numel() == 0) return result;
+  const Tensor first = start.to(DType::float32).expand(result.shape()).contiguous();
+  std::copy_n(first.data<float>(), first.numel(), result.mutable_data<float>());
+  run_batches<float>(left, right, batch, result, arithmetic, Onto::result);
+  return result;
+}
+
 Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dtype, const Arithmetic& arithmetic) {
   if (a.size(-1) != b.size(-2)) {
     throw SkipError("Matrices of shapes " + tuple_text(a.shape()) + " and " + tuple_text(b.shape()) +
@@ -186,7 +209,7 @@ Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dty
   if (is_complex(a.dtype()) || is_complex(b.dtype())) return complex_product_to(a, b, shape, arithmetic).to(dtype);
   if (shape.size() == a.shape().size() && multiplies_stored(a, b, dtype, arithmetic)) {
     Tensor result(dtype, shape);
-    note_sums(b.size(0), result.numel());
+    note_sums(b.size(0), result.numel(), form_of_product(a.size(0), b.size(1)));
     gemm_stored(stored_matrix(a), stored_matrix(b), dtype, result.mutable_data<std::byte>());
     return result;
   }

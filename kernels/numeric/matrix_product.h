@@ -21,6 +21,11 @@ Tensor as_operand(const Tensor& tensor, DType compute, OperandRounding rounding)
 // not fit.
 Tensor product(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& arithmetic);
 
+// start + a b in float32, of sums that each begin with their element of `start`, to which kernels add one product after
+// the other that round after every addition: for an accumulator that does. start has the shape of the product or one
+// that broadcasts to it.
+Tensor product_onto(const Tensor& start, const Tensor& a, const Tensor& b, const Arithmetic& arithmetic);
+
 // Whether product() takes these operands as they are stored, without copies: half types in a product of float32, and
 // float32 in a product of float64.
 bool multiplies_stored(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& arithmetic);

@@ -20,6 +20,10 @@ enum class Accumulator : std::uint8_t {
   float32,            // float32 itself
 };
 
+constexpr bool rounds_to_half(Accumulator accumulator) {
+  return accumulator == Accumulator::float16 || accumulator == Accumulator::bfloat16;
+}
+
 // How the terms of a sum of products or of a reduction become its result.
 struct Summation {
   Accumulator accumulator = Accumulator::wide;

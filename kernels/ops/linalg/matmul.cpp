@@ -52,9 +52,27 @@ Tensor rows_of(const Tensor& tensor) {
   return tensor.reshape(Dims{element_count(Dims(shape.begin(), shape.end() - 1)), shape.back()});
 }
 
+// What beta * c + alpha * a b is of a half type whose sums are rounded after every addition, for matrices a and b or
+// batches of them: kernels that add so scale c first and add one product after the other to it. Undefined for other
+// arithmetic.
+Tensor sums_begun_with(const Var& c, double beta, const Var& a, const Var& b, double alpha) {
+  const Arithmetic arithmetic = c.arithmetic();
+  const DType dtype = result_dtype({&c, &a, &b});
+  const bool begins = rounds_to_half(arithmetic.summation.accumulator) && !stores_products() && alpha != 0;
+  if (!begins || is_complex(dtype) || product_dtype(dtype) != DType::float32) return {};
+  const auto scaled = [dtype](const Tensor& t, double factor) {
+    if (factor == 1) return t;
+    return map(dtype, t,
+               [factor](auto x) { return factor == 0 ? decltype(x){} : x * static_cast<decltype(x)>(factor); });
+  };
+  return product_onto(scaled(c.tensor(), beta), scaled(a.tensor(), alpha), b.tensor(), arithmetic).to(dtype);
+}
+
 // alpha * product + beta * c, where c broadcasts to the product; with beta 0 c is not read at all, and with alpha 0 the
-// product only if `always` says so. Integers use the whole part of the factors, as torch does.
-Var scaled_sum(const Var& c, const Var& product, double beta, double alpha, bool always = false) {
+// product only if `always` says so. Integers use the whole part of the factors, as torch does. The value of the sum is
+// `begun` if that is defined.
+Var scaled_sum(const Var& c, const Var& product, double beta, double alpha, bool always = false,
+               const Tensor& begun = {}) {
   if (broadcast_shapes(c.shape(), product.shape()) != product.shape()) {
     throw SkipError("A summand of shape " + tuple_text(c.shape()) + " does not broadcast to a product of shape " +
                     tuple_text(product.shape()) + ".");
@@ -73,7 +91,8 @@ Var scaled_sum(const Var& c, const Var& product, double beta, double alpha, bool
     const auto scale = complex_too([factor](auto x) { return x * static_cast<decltype(x)>(factor); });
     return factor == 1 ? g : map(g.dtype(), g, scale);
   };
-  Tensor result = map_as(compute_of(dtype), dtype, product.tensor(), c.tensor(), combine);
+  Tensor result = begun.defined() ? begun.reshape(product.shape())
+                                  : map_as(compute_of(dtype), dtype, product.tensor(), c.tensor(), combine);
   return c.tape().record(result,
                          {{c, [beta, scaled_gradient,
                                shape = c.shape()](const Tensor& g) { return sum_to(scaled_gradient(g, beta), shape); }},
@@ -90,7 +109,12 @@ Var add_product(const Bound& args, const char* first, const char* second, std::i
   require_rank(b, rank_b, second);
   // Torch leaves a product with alpha 0 to BLAS, which does not read its factors, but that of a batch.
   const bool of_batch = rank_a == 3;
-  return raised.back(scaled_sum(c, matmul(a, b), args.real("beta"), args.real("alpha"), of_batch));
+  const double beta = args.real("beta");
+  const double alpha = args.real("alpha");
+  const Var product = matmul(a, b);
+  const Var summand = rank_b > 1 || c.rank() == 0 ? c : reshape(c, Dims{c.size(0), 1});
+  const Var factor = rank_b > 1 ? b : reshape(b, Dims{b.size(0), 1});
+  return raised.back(scaled_sum(c, product, beta, alpha, of_batch, sums_begun_with(summand, beta, a, factor, alpha)));
 }
 
 Var outer(const Var& a, const Var& b) {
@@ -281,7 +305,10 @@ Value summed_batches(const Bound& args) {
     return raised.back(total);
   }
   // The sum over the batch is part of the contraction.
-  return raised.back(scaled_sum(c, contract(a, b, Dims{0, 2}, Dims{0, 1}), beta, alpha));
+  const Var product = contract(a, b, Dims{0, 2}, Dims{0, 1});
+  const Var rows = reshape(permute(a, Dims{1, 0, 2}), Dims{a.size(1), a.size(0) * a.size(2)});
+  const Var columns = reshape(b, Dims{b.size(0) * b.size(1), b.size(2)});
+  return raised.back(scaled_sum(c, product, beta, alpha, false, sums_begun_with(c, beta, rows, columns, alpha)));
 }
 
 OP("matmul(Tensor input, Tensor other)",

@@ -173,8 +173,7 @@ Tensor operand(const Tensor& tensor, DType compute, const Arithmetic& arithmetic
 // Kernels that round sums to a half type after every addition add their products to the bias, but those of a transposed
 // convolution.
 bool begins_with_bias(DType compute, bool transposed, Accumulator accumulator) {
-  const bool is_half = accumulator == Accumulator::float16 || accumulator == Accumulator::bfloat16;
-  return is_half && compute == DType::float32 && !transposed && !stores_products();
+  return rounds_to_half(accumulator) && compute == DType::float32 && !transposed && !stores_products();
 }
 
 // y = f(x, w) + bias with the gradients of both parts; c describes the convolution in which x is the input, or the

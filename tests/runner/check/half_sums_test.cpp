@@ -215,6 +215,58 @@ TEST(HalfSums, OfProcessorsMayBeginWithTheBias) {
   }
 }
 
+// A product that is added to a summand, as kernels have it that add each product in bfloat16 to what the result holds,
+// half of the summand at first. A vector is a matrix of one column; batches follow one another.
+void add_to_summand(const MaterialisedCall& call, DeviceResult& result) {
+  const auto argument = [&](std::size_t i) { return call.args[i].get<Tensor>()->to(DType::float32).contiguous(); };
+  const Tensor c = argument(0);
+  const Tensor a = argument(1);
+  const Tensor b = argument(2);
+  const bool is_vector = b.rank() == 1;
+  const std::int64_t inner = a.size(-1);
+  const std::int64_t rows = a.size(-2);
+  const std::int64_t columns = is_vector ? 1 : b.size(-1);
+  const std::int64_t batches = a.rank() == 3 ? a.size(0) : 1;
+  const std::int64_t batches_in_sum = c.rank() == a.rank() || is_vector ? 1 : batches;
+  result.output = changed_elements(*result.output.get<Tensor>(), [&](double, std::int64_t i) {
+    const std::int64_t first_batch = batches_in_sum == 1 ? i / (rows * columns) : 0;
+    const std::int64_t row = i / columns % rows;
+    float sum = as_bfloat16(c.data<float>()[i] / 2);
+    for (std::int64_t k = 0; k < batches_in_sum * inner; ++k) {
+      const std::int64_t batch = first_batch + k / inner;
+      const float left = a.data<float>()[(batch * rows + row) * inner + k % inner];
+      const float right = b.data<float>()[(batch * inner + k % inner) * columns + i % columns];
+      sum = as_bfloat16(sum + left * right);
+    }
+    return static_cast<double>(sum);
+  });
+}
+
+TEST(HalfSums, OfProcessorsMayBeginWithTheSummand) {
+  struct AddedProduct {
+    const char* name;
+    Dims summand;
+    std::vector<Dims> factors;
+  };
+  for (const auto& [name, summand, factors] : {AddedProduct{"Torch.addmm.0", {32, 24}, {{32, 64}, {64, 24}}},
+                                               AddedProduct{"Torch.addmv.0", {128}, {{128, 64}, {64}}},
+                                               AddedProduct{"Torch.baddbmm.0", {3, 16, 24}, {{3, 16, 64}, {3, 64, 24}}},
+                                               AddedProduct{"Torch.addbmm.0", {16, 24}, {{3, 16, 64}, {3, 64, 24}}}}) {
+    ApiCall call = call_of(name, {summand, factors[0], factors[1]}, summand, DType::bfloat16);
+    call.args.front() = call_of("", {summand}, {}, DType::bfloat16, 100, 500).args.front();
+    call.kwargs = {{"beta", Value(0.5)}};
+    call.has_backward = false;
+    const ApiResult sound = check_on(processor, call, {}, add_to_summand);
+    EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+    EXPECT_TRUE(is_suspicious(check_on(accelerator, call, {}, add_to_summand))) << name;
+    const ApiResult faulty = check_on(processor, call, {}, [](const MaterialisedCall& inputs, DeviceResult& result) {
+      add_to_summand(inputs, result);
+      scale(result.output, 1.1);
+    });
+    EXPECT_TRUE(is_suspicious(faulty)) << described(faulty);
+  }
+}
+
 // Vectors add a row of bfloat16 in many partial sums, which lose a few roundings where one that is added term by term
 // stands still. Of a gradient of a parameter few samples leave some elements next to no spread.
 TEST(HalfSums, OfProcessorsMayBeThoseOfLongRowsInVectors) {
