@@ -182,6 +182,8 @@ struct OperatorTraits {
   // Whose output one kernel of a device forms, with steps that follow each other in float32: bfloat16, which
   // accelerators store and do not compute in, is rounded to once. Its gradients start from an output that was stored.
   bool one_kernel = false;
+  // Its results are logarithms of sums.
+  bool logarithm_of_sums = false;
   // These sums are divided by a number, so that for squared inputs they are not the sums of the squares of the terms.
   bool divides_sums = false;
   // Why the backward is never run, as a Message; empty: it is run.

@@ -121,7 +121,8 @@ struct Allowance {
   bool nearest;
   bool sums;
   bool adds_terms;
-  double factor;       // of sums
+  double factor;       // of what is added up: sums, or what their logarithms are formed of
+  double behind;       // of the sums behind logarithms
   double reach;        // the sum of all terms' sizes may be so many times their spread
   double end_of_sums;  // what partial sums may not exceed without becoming infinite
   TypicalMagnitude typical;
@@ -147,7 +148,7 @@ struct Allowance {
 
   // The limit of the error that is there before the result is rounded.
   double before_rounding(const Element& e) const {
-    double of_sums = sums ? factor * (std::abs(e.bench) + e.spread + typical.of(e.bench)) : 0;
+    double of_sums = sums ? factor * (std::abs(e.bench) + e.spread + typical.of(e.bench)) + behind : 0;
     if (sums && e.bench == 0 && dtype != DType::float64) of_sums += underflow;
     const double size = std::abs(e.bench) + e.spread;
     // Few samples may miss a part of an element's noise, but not nearly all of it: where most elements are next to
@@ -166,7 +167,7 @@ struct Allowance {
   // The limit for a finite number of which no more is known, if terms have one typical magnitude. Without a branch, so
   // that many are computed at once.
   double of_magnitude(double magnitude) const {
-    return units.at(magnitude) + (sums ? factor : 0) * (magnitude + typical.of_all());
+    return units.at(magnitude) + (sums ? factor * (magnitude + typical.of_all()) + behind : 0);
   }
 
   // Arithmetic with stored intermediate results gives what has nothing to do with the benchmark.
@@ -211,20 +212,23 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
   const double roundoff = model.roundoff > 0 ? model.roundoff : accumulator_roundoff(dtype);
   const bool guess_terms =
       sums && (model.longest > 1 || model.slack > 1 || model.of_operands > 0) && !model.spread.defined();
-  return {
-      .dtype = dtype,
-      .exact = model.exact,
-      .nearest = model.nearest,
-      .sums = sums,
-      .adds_terms = sums && model.adds_terms,
-      .factor = model.slack * sum_factor(roundoff, model.chain > 0 ? model.chain : model.longest) + model.of_operands,
-      .reach = std::sqrt(static_cast<double>(model.longest)),
-      .end_of_sums = max_finite(dtype == DType::float64 ? dtype : DType::float32),
-      .typical = guess_terms ? TypicalMagnitude(sample()) : TypicalMagnitude(),
-      .typical_noise = 0,
-      .has_stored = model.with_stored.defined(),
-      .common_stored = 0,
-      .largest = max_finite(dtype)};
+  const double of_sums = model.slack * sum_factor(roundoff, model.chain > 0 ? model.chain : model.longest);
+  // The logarithm is formed of its sum and of the largest term in some steps.
+  const double of_steps = model.of_logarithms ? model.slack * sum_factor(roundoff, 1) : of_sums;
+  return {.dtype = dtype,
+          .exact = model.exact,
+          .nearest = model.nearest,
+          .sums = sums,
+          .adds_terms = sums && model.adds_terms,
+          .factor = of_steps + model.of_operands,
+          .behind = model.of_logarithms ? of_sums : 0,
+          .reach = std::sqrt(static_cast<double>(model.longest)),
+          .end_of_sums = max_finite(dtype == DType::float64 ? dtype : DType::float32),
+          .typical = guess_terms ? TypicalMagnitude(sample()) : TypicalMagnitude(),
+          .typical_noise = 0,
+          .has_stored = model.with_stored.defined(),
+          .common_stored = 0,
+          .largest = max_finite(dtype)};
 }
 
 // Of a result that nothing rounds, only the elements themselves count.

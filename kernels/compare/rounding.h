@@ -30,6 +30,9 @@ struct SumModel {
   // Root of the sum of the squares of the terms, float64, of the result's shape. Undefined: where there are sums, the
   // typical magnitude of the benchmark's elements stands for it.
   Tensor spread;
+  // The elements are logarithms of these sums: what a sum errs by relative to its size, its logarithm errs by, whatever
+  // its own size.
+  bool of_logarithms = false;
   // The elements are sums of terms of that spread and nothing else, so that partial sums of them may overflow.
   bool adds_terms = false;
   // Unit roundoff of the arithmetic before the result; 0: that of float32, or of float64 for a float64 result.

@@ -42,9 +42,15 @@ double typical_allowance(const Tensor& bench, DType dtype, const SumModel& model
   return median(allowed_shares(bench, dtype, model).all());
 }
 
-bool passes_screens(const Tensor& bench, const Tensor& device, const SumStatistics& sums) {
-  return surely_rounding(bench, device, sums.chain) ||
-         (sums.longest > 1 && surely_rounding_of_sums(bench, device, sums.chain));
+// A logarithm errs by what lies behind it and not by its own size, which the screens go by: it is held to its last
+// steps.
+std::int64_t chain_of_screens(const SumStatistics& sums, const SumModel& model) {
+  return model.of_logarithms ? 1 : sums.chain;
+}
+
+bool passes_screens(const Tensor& bench, const Tensor& device, const SumStatistics& sums, const SumModel& model) {
+  const std::int64_t chain = chain_of_screens(sums, model);
+  return surely_rounding(bench, device, chain) || (sums.longest > 1 && surely_rounding_of_sums(bench, device, chain));
 }
 
 }  // namespace
@@ -215,10 +221,10 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
   return judged.stored;
 }
 
-bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
-                         const Select& select) {
+bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select,
+                         const SumModel& model) {
   const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
-  return sound && surely_rounding(*sound, comparison.pairs[row].device, sums.chain);
+  return sound && surely_rounding(*sound, comparison.pairs[row].device, chain_of_screens(sums, model));
 }
 
 Steps Explainer::steps_of(const Comparison& comparison) const {
@@ -303,6 +309,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   judged.count = device.numel();
   judged.model.nearest = rounds_once_ && !complex_arguments_;
   judged.model.adds_terms = op_.traits().rounds_once;
+  judged.model.of_logarithms = op_.traits().logarithm_of_sums && !comparison.of_gradients;
   if (call_.unbounded) judged.model.not_finite = other_not_finite(comparison, row, sums, select);
   judged.model.exact = sums.longest <= 1 && !complex_arguments_ &&
                        (op_.traits().copies_only || select_standard(call_.parts.api, device.dtype(), false,
@@ -323,13 +330,13 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   }
   judged.model.longest = sums.longest;
   judged.model.chain = sums.chain;
-  if (passes && passes_screens(bench, device, sums)) return judged;
+  if (passes && passes_screens(bench, device, sums, judged.model)) return judged;
   // A row has a fit of its own from here on: one that is found nowhere to be explained must not pass for explained.
   if (sums.longest > 1 || passes) judged.fit = fit_rounding(bench, device, judged.model);
   // Without sums the typical result says nothing about what lies behind one element; of passes in wide dtypes the
   // screen has said it already.
   if ((sums.longest > 1 || (passes && is_half(device.dtype()))) && judged.is_explained()) return judged;
-  if (passes && is_sound(comparison, row, sums, select)) {
+  if (passes && is_sound(comparison, row, sums, select, judged.model)) {
     judged.fit = {};
     return judged;
   }

@@ -136,7 +136,8 @@ class Explainer {
   bool measure_noise(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                      bool rough, Judged& judged);
   // Whether arithmetic in the dtypes of the call, which errs on the way as a device may, gives the device's result.
-  bool is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
+  bool is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select,
+                const SumModel& model);
   // Which values that are not finite sound arithmetic has in another order or range than the benchmark's
   // (SumModel::not_finite); undefined if none, or if the device has none. What maps the largest inputs to small
   // numbers, as a softmax does, has none, and -inf + 1 is -inf in any order.

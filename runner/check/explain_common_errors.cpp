@@ -119,6 +119,7 @@ void Explainer::refuse_common_error(const Comparison& comparison, std::size_t ro
   SumModel of_all;
   of_all.longest = judged.model.longest;
   of_all.chain = judged.model.chain;
+  of_all.of_logarithms = judged.model.of_logarithms;
   judged.model = std::move(of_all);
   judged.part = {};
 }

@@ -212,7 +212,8 @@ OP("log_softmax(Tensor input, int dim, dtype? dtype=None)",
 NAMES(
     "log_softmax",
     "Functional: log_softmax; Torch: log_softmax; Tensor: log_softmax; MintFunctional: log_softmax; Aten: log_softmax");
-TRAITS("log_softmax", .autocast = AutocastPolicy::float32, .one_kernel = true, .element_work = 1.6);
+TRAITS("log_softmax", .autocast = AutocastPolicy::float32, .one_kernel = true, .logarithm_of_sums = true,
+       .element_work = 1.6);
 
 OP("_softmax(Tensor input, int dim, bool half_to_float=False)",
    [](const Bound& args) { return aten(args, Form::plain); });
@@ -222,7 +223,7 @@ TRAITS("_softmax", .one_kernel = true);
 OP("_log_softmax(Tensor input, int dim, bool half_to_float=False)",
    [](const Bound& args) { return aten(args, Form::logarithm); });
 NAMES("_log_softmax", "Torch: _log_softmax; Aten: _log_softmax");
-TRAITS("_log_softmax", .one_kernel = true);
+TRAITS("_log_softmax", .one_kernel = true, .logarithm_of_sums = true);
 
 OP("_safe_softmax(Tensor input, int dim, dtype? dtype=None)",
    [](const Bound& args) { return functional(args, Form::safe); });

@@ -456,7 +456,7 @@ TRAITS("prod", .autocast = AutocastPolicy::float32, .complex = true);
 OP("logsumexp(Tensor input, int[] dim, bool keepdim=False)",
    [](const Bound& args) -> Value { return logsumexp(args.var("input"), args.ints("dim"), args.flag("keepdim")); });
 NAMES("logsumexp", "Torch: logsumexp; Tensor: logsumexp; Aten: logsumexp");
-TRAITS("logsumexp", .autocast = AutocastPolicy::float32);
+TRAITS("logsumexp", .autocast = AutocastPolicy::float32, .logarithm_of_sums = true);
 
 OP("all(Tensor input, int[]? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return quantified(args, Quantifier::all); });
