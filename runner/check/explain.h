@@ -191,12 +191,10 @@ class Explainer {
   // what several of them pass on.
   bool rounds_as_the_device(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                             Judged& judged);
-  // A way to compute a call for inputs beside its own, whose errors are so many times those of the device, and no
-  // larger than `most`, of the row's shape, if that is defined.
+  // A way to compute a call for inputs beside its own, whose errors are so many times those of the device.
   struct Rounding {
     Variations::Beside how;
     double times = 1;
-    Tensor most = {};
   };
   // What the errors of all elements have in common, as samples show it: a factor, on either side, and how much it
   // varies.

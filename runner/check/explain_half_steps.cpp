@@ -67,17 +67,6 @@ Tensor nearest_between(const Tensor& exact, const Tensor& narrow, const Tensor& 
   });
 }
 
-// Results that are no further than `most` from the exact ones; as they are if it is not defined.
-Tensor within(const Tensor& rounded, const Tensor& exact, const Tensor& most) {
-  if (!most.defined()) return rounded;
-  const Tensor values = exact.to(DType::float64).contiguous();
-  return changed_elements(rounded.to(DType::float64), [&](double value, std::int64_t i) {
-    const double from = values.data<double>()[i];
-    const double error = value - from;
-    return std::isfinite(error) ? from + std::clamp(error, -most.data<double>()[i], most.data<double>()[i]) : value;
-  });
-}
-
 }  // namespace
 
 bool Explainer::never_rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
@@ -190,7 +179,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   // A gradient of fewer elements than a result has is a sum of what these give, as that of a bias.
   const bool sums_alone = known || model.adds_terms || (comparison.of_gradients && sums_over(bench.numel()));
   const Tensor most = most_of_narrow_sums(exact, model, sums_alone, dtype);
-  Rounding of_additions{.how = narrow, .most = most};
+  Rounding of_additions{.how = narrow};
   if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
   of_sums = smaller_noise(of_sums, most);
   if (model.longest > 1 && explains(exact, of_sums, "partial sums", {of_additions})) return true;
@@ -353,7 +342,7 @@ Explainer::CommonErrors Explainer::common_errors(const std::vector<Rounding>& ro
     for (const Variations::Nearby& one : variations_.nearby(rounding.how, samples)) {
       const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
       const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
-      if (exact && rounded) factors.add(common_factor(*exact, within(*rounded, *exact, rounding.most)));
+      if (exact && rounded) factors.add(common_factor(*exact, *rounded));
     }
     const double mean = rounding.times * factors.mean();
     (mean < 0 ? errors.least : errors.most) += mean;
