@@ -60,8 +60,10 @@ Pairs pairs_at(const std::vector<Fate>& fates, std::int64_t distance) {
       const Fate a = fates[static_cast<std::size_t>(i)];
       const Fate b = fates[static_cast<std::size_t>(i + distance)];
       const bool known = (a != Fate::unknown) & (b != Fate::unknown);
+      // GCC 14 counts wrong with AVX-512 where it joins `known` and `a == b`.
+      const int common = static_cast<int>(a) & static_cast<int>(b);
       pairs.known += known ? 1 : 0;
-      pairs.alike += known & (a == b) ? 1 : 0;
+      pairs.alike += common != 0 ? 1 : 0;
     }
   }
   return pairs;

@@ -13,7 +13,8 @@
 
 namespace msrun {
 
-enum class Fate : std::uint8_t { unknown, kept, dropped };
+// Two that are known have a bit in common if they are alike.
+enum class Fate : std::uint8_t { unknown = 0, kept = 1, dropped = 2 };
 
 struct DropoutRule {
   Tensor kept;     // the result if everything is kept, in the benchmark's precision
