@@ -166,8 +166,10 @@ bool surely_equal(const Tensor& bench, const Tensor& device) {
     for (std::int64_t k = 0; k < size; ++k) {
       const Real exact = b.template get<Real>(k);
       const Real actual = d.template get<Real>(k);
-      const bool both_nan = std::isnan(exact) & std::isnan(actual);
-      different += (exact == actual) | both_nan ? 0 : 1;
+      const bool exact_is_nan = std::isnan(exact);
+      const bool actual_is_nan = std::isnan(actual);
+      const bool both_nan = exact_is_nan & actual_is_nan;
+      different += ((exact == actual) | both_nan) ? 0 : 1;
     }
     return different == 0;
   });

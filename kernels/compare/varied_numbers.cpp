@@ -38,7 +38,8 @@ void move_by_shares(std::span<double> values, double change, const double* share
     const double up = value * (1 + change * shares[i]);
     const double down = value * (1 - change * shares[i]);
     const double moved = crosses_one(value, up) ? down : up;
-    const bool stays = may_be_flag(value) | !std::isfinite(value);
+    const bool is_finite = std::isfinite(value);
+    const bool stays = may_be_flag(value) | !is_finite;
     values[i] = stays ? value : moved;
   }
 }
