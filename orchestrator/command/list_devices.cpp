@@ -14,6 +14,8 @@
 namespace msrun {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::array<std::string_view, 3> kinds{"npu", "cuda", "cpu"};
 
 struct Listing {
@@ -93,7 +95,6 @@ std::string list_devices_text(const std::string& python, const std::string& plug
 }
 
 std::string list_devices_json(const std::string& python, const std::string& plugin) {
-  using Json = nlohmann::ordered_json;
   Json result = Json::array();
   for (const Listing& listing : ask(python, plugin)) {
     Json entry{{"backend", listing.backend}};

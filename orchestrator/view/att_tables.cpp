@@ -44,9 +44,10 @@ std::pair<std::size_t, std::size_t> column_widths(const std::vector<AttLine>& li
 
 std::string table(std::string_view title, const std::vector<AttLine>& lines, const Paint& paint) {
   const auto [left, right] = column_widths(lines);
-  const auto rule = [left = left, right = right](std::string_view begin, std::string_view line, std::string_view middle,
-                                                 std::string_view end) {
-    return std::string(begin) + times(line, left) + std::string(middle) + times(line, right) + std::string(end) + "\n";
+  const auto rule = [left_width = left, right_width = right](std::string_view begin, std::string_view line,
+                                                             std::string_view middle, std::string_view end) {
+    return std::string(begin) + times(line, left_width) + std::string(middle) + times(line, right_width) +
+           std::string(end) + "\n";
   };
   const auto cell = [&](const std::string& text, std::size_t width, Style style) {
     return " " + paint(style, text) + times(" ", width - text.size() - 1);

@@ -33,7 +33,7 @@ struct Conclusion {
   bool even_if_none;
   std::uint64_t (*count)(const VerdictCounts&);
 };
-constexpr std::array conclusions{
+constexpr std::array possible_conclusions{
     Conclusion{"suspicious", "results that rounding does not explain", Style::alarm, true,
                [](const VerdictCounts& counts) { return counts.suspicious(); }},
     Conclusion{"failed to run", "crashes, time-outs, want of memory, internal errors", Style::alarm, true,
@@ -228,7 +228,7 @@ std::string Summary::conclusions_text(const SummaryStyle& summary_style) const {
   const Paint& paint = summary_style.paint;
   std::string text =
       "Conclusions from " + counted(counts_.total() + counts_.skip, "call") + summary_style.stand_for + "\n";
-  for (const Conclusion& conclusion : conclusions) {
+  for (const Conclusion& conclusion : possible_conclusions) {
     const std::uint64_t count = conclusion.count(counts_);
     if (count == 0 && !conclusion.even_if_none) continue;
     const Style style = count > 0 ? conclusion.style : Style::plain;

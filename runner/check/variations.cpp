@@ -22,7 +22,7 @@ namespace {
 
 // Additions behind results, and elements of tensors, up to which a call is computed again.
 constexpr double most_additions = 3e8;
-constexpr double most_elements = 4e6;
+constexpr double most_elements_of_samples = 4e6;
 // The same for a call of which only a few results are kept.
 constexpr double most_additions_of_few = 3e9;
 constexpr double cheap_additions = 1e4;
@@ -228,7 +228,7 @@ double Variations::additions() const { return std::max(bench_.output_sums.additi
 
 bool Variations::is_small() const { return additions() <= most_additions && has_room_for_samples(); }
 
-bool Variations::has_room_for_samples() const { return elements() <= most_elements; }
+bool Variations::has_room_for_samples() const { return elements() <= most_elements_of_samples; }
 
 const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t samples) {
   if ((!is_small() && !few_times_) || unchangeable_) return changed_;

@@ -49,10 +49,10 @@ void append_words(const OptionWords& option, std::vector<std::string>& line) {
 }
 
 std::optional<std::vector<OptionWords>> options_in(const RunHeader& header) {
-  const auto recorded = header.find("arguments");
-  if (recorded == header.end() || !recorded->is_array()) return std::nullopt;
+  const auto arguments = header.find("arguments");
+  if (arguments == header.end() || !arguments->is_array()) return std::nullopt;
   std::vector<OptionWords> options;
-  for (const RunHeader& group : *recorded) {
+  for (const RunHeader& group : *arguments) {
     const bool is_option = group.is_array() && !group.empty() &&
                            std::ranges::all_of(group, [](const RunHeader& word) { return word.is_string(); });
     if (is_option) options.push_back(group.get<OptionWords>());

@@ -8,7 +8,7 @@ namespace msrun::code_mapping {
 
 namespace {
 
-constexpr auto files = std::to_array<Option>({
+constexpr auto file_options = std::to_array<Option>({
     {"--ir FILE", "the graph's text, such as 18_validate.ir or anf_after_graph_build.ir", Takes::one_value},
     {"--dump_data PATH", "a .npy file, a statistic.csv, or a directory with such files in it, ten levels deep",
      Takes::one_value},
@@ -16,7 +16,7 @@ constexpr auto files = std::to_array<Option>({
      Takes::one_value},
 });
 
-constexpr auto messages = std::to_array<Option>({
+constexpr auto message_options = std::to_array<Option>({
     {"--verbose", "all warnings, not the first five of each kind alone"},
 });
 
@@ -32,7 +32,7 @@ CommandDescription description() {
       {"Examples",
        {{"code_mapping --ir 18_validate.ir --dump_data dump/rank_0 --output out", "of tensor files"},
         {"msrun code_mapping --ir 18_validate.ir --dump_data statistic.csv", "adds two columns to that file"}}}};
-  command.groups = {{"Files", files}, {"Messages", messages}};
+  command.groups = {{"Files", file_options}, {"Messages", message_options}};
   command.note = "If there is a .npy file below the directory, the statistic.csv files below it stay as they are.";
   command.exit_meanings = {
       {exit_completed, "done, whether or not source lines were found"},

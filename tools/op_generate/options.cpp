@@ -11,7 +11,7 @@ namespace msrun::op_generate {
 
 namespace {
 
-constexpr auto files = std::to_array<Option>({
+constexpr auto file_options = std::to_array<Option>({
     {"-i, --config_input FILE",
      "the configuration, usually config_op.json; with --api the dump.json itself, or a folder with it",
      Takes::one_value},
@@ -29,7 +29,7 @@ constexpr auto call_options = std::to_array<Option>({
     {"--iter_times N", "how often the call runs, 1 to 1000 (default 1); real data run once", Takes::one_value},
 });
 
-constexpr auto running = std::to_array<Option>({
+constexpr auto running_options = std::to_array<Option>({
     {"--run", "compare here and now without Python: msrun's own kernels against raised precision; of PyTorch only"},
     {"--seed-mode MODE", "with --run: stream (default), the data of the script, or per-api, those of a pre-check",
      Takes::one_value},
@@ -47,7 +47,8 @@ CommandDescription description() {
                        {{"op_generate -i config_op.json -o scripts", "as the configuration says"},
                         {"op_generate --api Torch.matmul.0 -i dump.json", "a script for one call of a dump"},
                         {"msrun op_generate --api Torch.matmul.0 -i dump.json --run", "and its table right away"}}}};
-  command.groups = {{"Files", files}, {"The call, if no configuration says it", call_options}, {"Running", running}};
+  command.groups = {
+      {"Files", file_options}, {"The call, if no configuration says it", call_options}, {"Running", running_options}};
   command.note =
       "Keys of a configuration: dump_json_path, api_name, extract_api_path, propagation, data_mode, random_seed, "
       "iter_times; options of the same name say the same.";

@@ -53,7 +53,7 @@ class Writer {
   explicit Writer(const Recording& recording) : recording_(recording) {}
 
   std::string text(const Value& value) const {
-    return std::visit([this](const auto& alternative) { return written(alternative); }, value.variant());
+    return std::visit([this](const auto& alternative) { return this->written(alternative); }, value.variant());
   }
   std::string text(const List& list) const {
     std::string items;

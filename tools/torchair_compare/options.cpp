@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t max_threads = 256;
 
-constexpr auto dumps = std::to_array<Option>({
+constexpr auto dump_options = std::to_array<Option>({
     {"--target_path, -tp DIR", "dump of the graph engine, fusion on: msprobe_ge_dump", Takes::one_value},
     {"--golden_path, -gp DIR", "msprobe_fx_dump or data_dump, or a dump of the graph engine with fusion off",
      Takes::one_value},
@@ -17,7 +17,7 @@ constexpr auto dumps = std::to_array<Option>({
     {"--mode, -m torchair", "accepted because msProbe's command line has it", Takes::one_value},
 });
 
-constexpr auto report = std::to_array<Option>({
+constexpr auto report_options = std::to_array<Option>({
     {"--output_path, -o [DIR]",
      "directory of the report, created if it is missing; default: the current directory, ./output if the flag is given "
      "without one",
@@ -27,7 +27,7 @@ constexpr auto report = std::to_array<Option>({
     {"--legacy_columns", "only the 24 columns from token_id on"},
 });
 
-constexpr auto running = std::to_array<Option>({
+constexpr auto running_options = std::to_array<Option>({
     {"--threads N", "default: one for each processor", Takes::one_value},
     {"--verbose", "also tell of operators without a counterpart; every warning, not only five of a kind"},
 });
@@ -42,7 +42,7 @@ CommandDescription description() {
   command.sections = {{"Examples",
                        {{"torchair_compare -tp msprobe_ge_dump -gp msprobe_fx_dump -o out --html", "CSV and HTML"},
                         {"torchair_compare -tp fused -gp unfused --rank 0", "one rank of two graph dumps"}}}};
-  command.groups = {{"Dumps", dumps}, {"Report", report}, {"Running", running}};
+  command.groups = {{"Dumps", dump_options}, {"Report", report_options}, {"Running", running_options}};
   command.exit_meanings = {
       {exit_completed, "compared, whatever the results"},
       {exit_fail_on, "nothing was compared"},

@@ -12,7 +12,7 @@ namespace {
 constexpr double longest_wait = 86400;  // seconds
 constexpr int max_workers = 256;
 
-constexpr auto work = std::to_array<Option>({
+constexpr auto work_options = std::to_array<Option>({
     {"--data_path PATH", "in place of PATH alone", Takes::one_value},
     {"--once", "convert what is there and end; without it the tree is watched until Ctrl-C"},
     {"--stats WHAT", "minmax (default), or full: mean, L2 norm, NaN and infinity counts and a CRC-32 as well",
@@ -22,7 +22,7 @@ constexpr auto work = std::to_array<Option>({
     {"--workers N", "files to convert at the same time (default: one for each processor)", Takes::one_value},
 });
 
-constexpr auto output = std::to_array<Option>({
+constexpr auto output_options = std::to_array<Option>({
     {"--quiet", "no line per file"},
     {"--verbose", "a warning for every file that is left; without it the first five of a kind and their number"},
 });
@@ -38,7 +38,7 @@ CommandDescription description() {
   command.sections = {{"Examples",
                        {{"torchair_convert msprobe_ge_dump", "watch a dump that is being written"},
                         {"torchair_convert msprobe_ge_dump --once --stats full", "all that is there, and end"}}}};
-  command.groups = {{"Work", work}, {"Output", output}};
+  command.groups = {{"Work", work_options}, {"Output", output_options}};
   command.exit_meanings = {
       {exit_completed, "done, or stopped while watching"},
       {exit_fail_on, "--once: a file could not be converted, or no file of a dump was found"},

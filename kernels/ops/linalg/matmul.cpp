@@ -30,20 +30,18 @@ Var matrix_product(const Var& a, const Var& b) {
   const Arithmetic arithmetic = a.arithmetic();
   const auto [left, right] = operands(a, b, multiplies_stored(a.stored(), b.stored(), dtype, arithmetic));
   Tensor result = product(left, right, dtype, arithmetic);
-  return a.tape().record(result, {a, b},
-                         [left = left, right = right, arithmetic, dtype, of_a = a.dtype(), of_b = b.dtype(),
-                          need_a = a.requires_grad(), need_b = b.requires_grad()](const Tensor& g) {
-                           const Tensor gradient =
-                               is_complex(dtype) ? g
-                                                 : as_operand(g, product_dtype(dtype), arithmetic.operands.products);
-                           const auto adjoint = [](const Tensor& t) { return conjugate(t).transpose(-1, -2); };
-                           std::vector<Tensor> gradients(2);
-                           if (need_a)
-                             gradients[0] = product_to(gradient, adjoint(right), left.shape(), of_a, arithmetic);
-                           if (need_b)
-                             gradients[1] = product_to(adjoint(left), gradient, right.shape(), of_b, arithmetic);
-                           return gradients;
-                         });
+  return a.tape().record(
+      result, {a, b},
+      [kept_left = left, kept_right = right, arithmetic, dtype, of_a = a.dtype(), of_b = b.dtype(),
+       need_a = a.requires_grad(), need_b = b.requires_grad()](const Tensor& g) {
+        const Tensor gradient =
+            is_complex(dtype) ? g : as_operand(g, product_dtype(dtype), arithmetic.operands.products);
+        const auto adjoint = [](const Tensor& t) { return conjugate(t).transpose(-1, -2); };
+        std::vector<Tensor> gradients(2);
+        if (need_a) gradients[0] = product_to(gradient, adjoint(kept_right), kept_left.shape(), of_a, arithmetic);
+        if (need_b) gradients[1] = product_to(adjoint(kept_left), gradient, kept_right.shape(), of_b, arithmetic);
+        return gradients;
+      });
 }
 
 // All axes but the last merged.
@@ -184,11 +182,11 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
   }
   // One by one, so that each frees what it alone needs before the next makes its gradient.
   std::vector<Edge> edges;
-  edges.push_back({x, [w = w, in = x.dtype(), shape_of_x = x.shape(), arithmetic](const Tensor& g) {
-                     return product(rows_of(g), w, in, arithmetic).reshape(shape_of_x);
+  edges.push_back({x, [kept_weight = w, in = x.dtype(), shape_of_x = x.shape(), arithmetic](const Tensor& g) {
+                     return product(rows_of(g), kept_weight, in, arithmetic).reshape(shape_of_x);
                    }});
-  edges.push_back({weight, [input = input, of_weight = weight.dtype(), arithmetic](const Tensor& g) {
-                     return product(rows_of(g).transpose(0, 1), rows_of(input), of_weight, arithmetic);
+  edges.push_back({weight, [kept_input = input, of_weight = weight.dtype(), arithmetic](const Tensor& g) {
+                     return product(rows_of(g).transpose(0, 1), rows_of(kept_input), of_weight, arithmetic);
                    }});
   if (bias) {
     edges.push_back({*bias, [shape_of_bias = bias->shape(), compute, arithmetic](const Tensor& g) {
