@@ -144,7 +144,8 @@ void name_sources(const std::vector<RankDump>& ranks, std::vector<Anomaly>& anom
     const auto construct = recordings::read_construct_of(recording.folder);
     name_module(recording, construct ? &*construct : nullptr, anomaly);
   }
-  std::ranges::stable_partition(anomalies, [](const Anomaly& anomaly) { return anomaly.source != Source::input; });
+  std::stable_partition(anomalies.begin(), anomalies.end(),
+                        [](const Anomaly& anomaly) { return anomaly.source != Source::input; });
 }
 
 struct Step {
