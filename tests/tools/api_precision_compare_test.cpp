@@ -37,7 +37,6 @@ using ::testing::Not;
 namespace fs = std::filesystem;
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 std::string error_of(const std::function<void()>& action) {
   try {
