@@ -27,4 +27,12 @@ bool torch_rounds_partial_sums() {
   return rounds;
 }
 
+bool torch_is_of_golden_files() {
+  static const bool is =
+      std::system((torch_python() + " -c 'import torch, sys; sys.exit(not torch.__version__.startswith(\"1.13.\"))' "
+                                    ">/dev/null 2>&1")
+                      .c_str()) == 0;
+  return is;
+}
+
 }  // namespace msrun::testing

@@ -15,4 +15,7 @@ bool has_torch();
 // instructions for that.
 bool torch_rounds_partial_sums();
 
+// Whether it is of the version, 1.13, that msProbe had when it wrote the golden files.
+bool torch_is_of_golden_files();
+
 }  // namespace msrun::testing
