@@ -334,7 +334,7 @@ class ElementBlocks {
         noise_(in_a_row(model.noise)),
         stored_(in_a_row(model.with_stored)),
         lost_(in_a_row(model.lost)),
-        not_finite_(in_a_row(model.exact ? Tensor() : model.not_finite)),
+        not_finite_(in_a_row(model.not_finite)),
         allowance_(allowance_of(dtype, model, [&] { return sampled(exact); })) {
     allowance_.typical_noise = median_share(noise_, exact, spread_);
     if (stored_.defined()) allowance_.common_stored = median_difference(exact, stored_, dtype);
