@@ -112,6 +112,7 @@ struct Element {
   double stored;       // with stored intermediate results; meaningless if there are none
   double lost = 0;     // what is left in place of a finite number
   int not_finite = 0;  // marks of what may stand there that is not finite
+  double most = std::numeric_limits<double>::infinity();  // that is explained in any case
 };
 
 // What is explained of the difference of one element.
@@ -265,6 +266,7 @@ void add_difference(RoundingFit& fit, const Allowance& allowance, const Element&
   } else {
     explained = allowance(e, unit);
   }
+  explained = std::min(explained, e.most);
   fit.max_ulps = std::max(fit.max_ulps, difference / unit);
   if (explained > 0) fit.max_share = std::max(fit.max_share, difference / explained);
   if (difference > std::abs(e.bench) / 2) ++fit.half_off;
@@ -335,6 +337,7 @@ class ElementBlocks {
         stored_(in_a_row(model.with_stored)),
         lost_(in_a_row(model.lost)),
         not_finite_(in_a_row(model.not_finite)),
+        most_(in_a_row(model.most)),
         allowance_(allowance_of(dtype, model, [&] { return sampled(exact); })) {
     allowance_.typical_noise = median_share(noise_, exact, spread_);
     if (stored_.defined()) allowance_.common_stored = median_difference(exact, stored_, dtype);
@@ -352,6 +355,7 @@ class ElementBlocks {
     if (stored_.defined()) load(stored_, first, count, 1, t_.data());
     if (lost_.defined()) load(lost_, first, count, 1, l_.data());
     if (not_finite_.defined()) load(not_finite_, first, count, 1, f_.data());
+    if (most_.defined()) load(most_, first, count, 1, m_.data());
     differing_ = 0;
     // Without a branch, which chance would decide.
     for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
@@ -366,7 +370,15 @@ class ElementBlocks {
   // The k-th of those that were read.
   Element element(std::size_t k) const {
     const double spread = std::isfinite(s_[k]) ? s_[k] : 0;
-    return {b_[k], r_[k], d_[k], spread, n_[k], t_[k], l_[k], static_cast<int>(f_[k])};
+    return {b_[k],
+            r_[k],
+            d_[k],
+            spread,
+            n_[k],
+            t_[k],
+            l_[k],
+            static_cast<int>(f_[k]),
+            most_.defined() ? m_[k] : std::numeric_limits<double>::infinity()};
   }
 
  private:
@@ -380,6 +392,7 @@ class ElementBlocks {
   Tensor stored_;
   Tensor lost_;
   Tensor not_finite_;
+  Tensor most_;
   Allowance allowance_;
   Block b_;
   Block r_;
@@ -389,6 +402,7 @@ class ElementBlocks {
   Block t_{};
   Block l_{};
   Block f_{};
+  Block m_{};
   std::array<std::size_t, fitted_at_once> places_;
   std::size_t differing_ = 0;
 };

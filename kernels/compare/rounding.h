@@ -53,6 +53,9 @@ struct SumModel {
   Tensor not_finite;
   // No step of the call rounds anything: what lies behind an element has no errors that it could enlarge.
   bool unrounded = false;
+  // What each element may err by at most, its own rounding included, float64; infinity where that is not known. 0: it
+  // is a copy. Undefined: it is known of none.
+  Tensor most;
   // The result is rounded once, to nearest (RoundingFit::misrounded).
   bool nearest = false;
   // The terms cannot be measured: the typical magnitude stands for them even without sums, and so many times the error

@@ -356,6 +356,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   }
   if (rounds_nowhere(comparison, row, select)) judge_unrounded(comparison, row, select, judged);
   if (judged.model.unrounded && judged.is_explained()) return judged;
+  judged.model.most = most_of_few_terms(comparison, row, select);
   // Gradients of half types are sums of what is rounded on the way, too, but for those of one element at a kink.
   const bool at_a_kink = op_.traits().gradient_steps == Steps::at_a_kink;
   const bool ends_at_steps = !comparison.of_gradients || !is_half(device.dtype()) || at_a_kink;

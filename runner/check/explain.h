@@ -145,6 +145,16 @@ class Explainer {
                           const Select& select);
   // How the row is rounded to an integer on the way.
   Steps steps_of(const Comparison& comparison) const;
+  // What the elements of a half type may err by in a row that holds elements of the upstream gradient, or of the
+  // arguments, and sums of them (SumModel::most): by nothing where one alone comes to them, and otherwise by the
+  // roundings of so few additions. Undefined of other rows.
+  Tensor most_of_few_terms(const Comparison& comparison, std::size_t row, const Select& select);
+  // Whether samples of the row err by no more than sums in float32 of `by_one` terms, of which the sizes together are
+  // `by_magnitude`, and not at all where there is one.
+  bool only_rounds_sums(const Comparison& comparison, std::size_t row, const Select& select, const Tensor& by_one,
+                        const Tensor& by_magnitude);
+  // Whether the floating upstream gradients, or arguments, are all of that dtype.
+  bool has_terms_of(DType dtype, bool of_gradients) const;
   // Whether the call only moves, drops or exactly computes the row's elements: for inputs of all digits as well, sound
   // arithmetic gives what higher precision gives, however rough its functions are.
   bool rounds_nowhere(const Comparison& comparison, std::size_t row, const Select& select);

@@ -40,14 +40,19 @@ bool is_finite(const Tensor& tensor) {
   return all;
 }
 
+double largest_magnitude(const Tensor& tensor) {
+  double largest = 0;
+  for (const double value : Elements(tensor)) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
 // The largest finite magnitude among the inputs of a call.
 double largest_input(const MaterialisedCall& call) {
   double largest = 0;
   for_each_input(call, [&](const Tensor& tensor) {
-    if (!is_floating(tensor.dtype())) return;
-    for (const double value : Elements(tensor)) {
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-    }
+    if (is_floating(tensor.dtype())) largest = std::max(largest, largest_magnitude(tensor));
   });
   return largest;
 }
@@ -129,6 +134,73 @@ bool Explainer::rounds_nowhere(const Comparison& comparison, std::size_t row, co
     return !nearby.empty() && std::ranges::all_of(nearby, is_exact);
   };
   return are_exact(first_noise_samples) && (bench.numel() >= few_elements || are_exact(most_noise_samples));
+}
+
+Tensor Explainer::most_of_few_terms(const Comparison& comparison, std::size_t row, const Select& select) {
+  const auto& [bench, device] = comparison.pairs[row];
+  const DType dtype = device.dtype();
+  if (!is_half(dtype) || complex_arguments_) return {};
+  if (!comparison.of_gradients && op_.traits().half_sums != HalfSums::results) return {};
+  const Variations::Substituted* other = variations_.substituted(comparison.of_gradients);
+  if (other == nullptr) return {};
+  const std::optional<Tensor> by_function = tensor_of_row(other->by_function, comparison, row, select);
+  const std::optional<Tensor> by_one = tensor_of_row(other->by_one, comparison, row, select);
+  const std::optional<Tensor> by_magnitude = tensor_of_row(other->by_magnitude, comparison, row, select);
+  if (!by_function || !by_one || !by_magnitude) return {};
+  const Elements exact(bench);
+  const Elements counts(*by_one);
+  bool only_adds = has_terms_of(dtype, comparison.of_gradients);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    // A factor that is as good as 1 is none of a device: where it is one for some elements, others have a part of them.
+    if (counts[i] != std::round(counts[i])) return {};
+    only_adds = only_adds && (counts[i] > 0 || (counts[i] == 0 && exact[i] == 0));
+  }
+  const Elements substituted(*by_function);
+  const Elements magnitudes(*by_magnitude);
+  if (!only_rounds_sums(comparison, row, select, *by_one, *by_magnitude)) return {};
+  return changed_elements(bench.to(DType::float64), [&](double value, std::int64_t at) {
+    const auto i = static_cast<std::size_t>(at);
+    if (std::isfinite(value) && substituted[i] == Variations::substitute(value)) return 0.0;
+    if (!only_adds || !std::isfinite(magnitudes[i])) return std::numeric_limits<double>::infinity();
+    // Each addition but the last rounds a partial sum, which no order makes larger than the sum of all magnitudes.
+    const double of_partial_sums = std::max(counts[i] - 2, 0.0) * epsilon(dtype) / 2 * magnitudes[i];
+    return unit_in_last_place(dtype, value) + of_partial_sums;
+  });
+}
+
+// A factor of a formula that comes to 1, as x / |x| does, errs as its steps do, which samples show. A changed input may
+// bring a term to another element, so that all of a row have one limit.
+bool Explainer::only_rounds_sums(const Comparison& comparison, std::size_t row, const Select& select,
+                                 const Tensor& by_one, const Tensor& by_magnitude) {
+  const double most_terms = largest_magnitude(by_one);
+  const double limit =
+      2 * std::max(most_terms - 1, 0.0) * epsilon(DType::float32) / 2 * largest_magnitude(by_magnitude);
+  for (const Variations::Nearby& one : variations_.nearby({.rough = true, .in_float32 = true}, first_noise_samples)) {
+    const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
+    const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
+    if (!exact || !rounded) return false;
+    const Elements from(*exact);
+    const Elements to(*rounded);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (std::abs(to[i] - from[i]) > limit) return false;
+    }
+  }
+  return true;
+}
+
+bool Explainer::has_terms_of(DType dtype, bool of_gradients) const {
+  bool all = true;
+  const auto look = [&](const Tensor& tensor) {
+    all = all && (!is_floating(tensor.dtype()) || tensor.dtype() == dtype);
+  };
+  if (!of_gradients) {
+    for_each_argument(call_, look);
+    return all;
+  }
+  for (const Value& gradient : call_.gradients) {
+    if (const auto* tensor = gradient.get<Tensor>()) look(*tensor);
+  }
+  return all;
 }
 
 void Explainer::judge_unrounded(Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {

@@ -297,6 +297,28 @@ const Variations::SquaredTerms* Variations::squared_terms() {
   return &*squared_terms_;
 }
 
+const Variations::Substituted* Variations::substituted(bool of_gradients) {
+  std::optional<Substituted>& known = substituted_[of_gradients ? 1 : 0];
+  if (known) return &*known;
+  if (!is_small() || unchangeable_) return nullptr;
+  const auto evaluated = [&](double (*change)(double)) {
+    EvaluationOptions options = benchmark_options_;
+    options.change_input = [change](const Tensor& tensor) {
+      return changed_elements(tensor.to(DType::float64),
+                              [change](double value, std::int64_t) { return change(value); });
+    };
+    if (of_gradients) options.change_argument = [](const Tensor& tensor, std::size_t) { return tensor; };
+    return evaluate(op_, call_, options);
+  };
+  try {
+    known = Substituted{evaluated(substitute), evaluated([](double) { return 1.0; }),
+                        evaluated([](double value) { return std::abs(value); })};
+  } catch (const SkipError&) {
+    return nullptr;
+  }
+  return &*known;
+}
+
 std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row,
                                                     Steps steps, bool stores_positions) const {
   // An alternative takes one more computation, whatever the size, and few calls have one.

@@ -5,6 +5,7 @@
 // same recording always gets the same answers.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -79,6 +80,18 @@ class Variations {
   // Null for other operators, and if it cannot be had.
   const SquaredTerms* squared_terms();
 
+  // The benchmark for other numbers in place of those that may be copied to the row: of the upstream gradients, or, for
+  // outputs, of the arguments.
+  struct Substituted {
+    Evaluation by_function;  // each by substitute()
+    Evaluation by_one;
+    Evaluation by_magnitude;
+  };
+  // No sum of two numbers, no product and no multiple but the number itself is substituted by what it is formed of.
+  static double substitute(double value) { return 1 + value * value; }
+  // Null if it cannot be had.
+  const Substituted* substituted(bool of_gradients);
+
   // For calls that round to an integer within, or decide by a number that a half type rounds, or by a position that is
   // stored in one, if the device does so, the benchmark with the sides of steps that the device is on (step_sides.h).
   // For calls with elements of which two results are right, that with the device's; of calls that are too large to be
@@ -137,6 +150,7 @@ class Variations {
   std::vector<Evaluation> stored_steps_;
   bool has_tried_stored_steps_ = false;
   std::optional<SquaredTerms> squared_terms_;
+  std::array<std::optional<Substituted>, 2> substituted_;
   bool has_wide_results_ = false;  // float64
   bool unchangeable_ = false;      // the operator takes no changed inputs
   bool few_times_ = false;
