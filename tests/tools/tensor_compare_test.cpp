@@ -81,6 +81,9 @@ TEST(Cases, NamesWhatIsWrongWithAFile) {
   // Deeper than the stack reaches.
   EXPECT_EQ(error_of(head + std::string(1'000'000, '[') + std::string(1'000'000, ']') + tail),
             "FILE: values are nested too deeply");
+  std::string many = "[{\"0\":0";
+  for (int i = 1; i <= 20'000; ++i) many += ",\"" + std::to_string(i) + "\":0";
+  EXPECT_EQ(error_of(many + "}]"), "FILE: an object has more than 20000 members");
   EXPECT_EQ(with("bench_dtype", "float3"), "FILE, case 2 (a): bench_dtype is no known dtype: float3");
   EXPECT_EQ(with("bench", "AACAPw=!"), "FILE, case 2 (a): bench is not base64");
   EXPECT_EQ(with("device", "AACAPw=="), "FILE, case 2 (a): device holds 4 bytes, which is not (1,) of float16");

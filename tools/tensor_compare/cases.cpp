@@ -161,6 +161,8 @@ std::vector<ComparisonCase> parse_cases(const std::string& path, std::string_vie
   Json file;
   try {
     if (nests_too_deep(text)) throw UserError(path + ": values are nested too deeply");
+    if (has_too_many_members(text))
+      throw UserError(path + ": an object has more than " + std::to_string(max_ordered_members) + " members");
     file = Json::parse(text);
   } catch (const Json::exception& error) {
     // Behind "[json.exception.parse_error.101] parse error at ".
