@@ -99,9 +99,11 @@ TEST_F(NamedOutputs, FilesThatAreCompleteAreASuccessWhoeverReadsOfThem) {
 TEST_F(NamedOutputs, WhatIsFoundAndNowhereElseIsNoSuccessWithoutStandardOutput) {
   const std::string parse = program("parse") + " " + test_data("/mindspore/10_real_data/dump_tensor_data");
   const std::string overflow = program("overflow_check") + " -i " + in_scratch("job") + " -o " + in_scratch("found");
+  const std::string tensor = test_data("/mindspore/10_real_data/dump_tensor_data") + "/*";
+  const std::string compare = "f=(" + tensor + "); " + program("tensor_compare") + " ${f[0]} ${f[0]}";
   fs::create_directories(scratch_ / "job" / "rank0");
   fs::copy(dump("llama_fp32"), scratch_ / "job" / "rank0");
-  for (const std::string& command : {parse, overflow}) {
+  for (const std::string& command : {parse, overflow, compare}) {
     EXPECT_EQ(bash(command + " > /dev/null 2> " + in_scratch("said")), 0) << read_file(scratch_ / "said");
     EXPECT_EQ(bash(command + " >&- 2> " + in_scratch("said")), 2) << command;
     EXPECT_THAT(read_file(scratch_ / "said"), HasSubstr("stdout is closed"));

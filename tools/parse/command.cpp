@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -153,6 +154,9 @@ class Parser {
     } catch (const SkipError& error) {
       rows_.push_back({input.below, "", "", "", ""});
       problem(error.what());
+    } catch (const std::bad_alloc&) {
+      rows_.push_back({input.below, "", "", "", ""});
+      problem("The file " + input.path + " needs more memory than there is.");
     }
   }
 

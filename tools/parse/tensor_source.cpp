@@ -102,7 +102,7 @@ void TensorFile::read_pt_file() {
   const std::optional<NumpyType> type = numpy_type(tensor.dtype());
   source.type = type.value_or(NumpyType::float32);
   source.loaded_ = tensor.contiguous();
-  source.tensor_ = (type ? tensor : tensor.to(DType::float32)).contiguous();
+  source.tensor_ = type ? source.loaded_ : source.loaded_.to(DType::float32);
 }
 
 void TensorFile::read_npz_file() {

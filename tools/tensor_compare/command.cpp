@@ -10,6 +10,7 @@
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/results_on_stdout.h"
 #include "kernels/base/text.h"
 #include "kernels/compare/compare.h"
 #include "kernels/io/numpy/npy.h"
@@ -83,6 +84,7 @@ int nothing_compared(const std::string& reason) {
 }
 
 int compare_files(const Options& options, bool on_terminal) {
+  require_standard_output();
   const Side bench = read_side(options.bench_path, options.bench_dtype);
   const Side device = read_side(options.device_path, options.device_dtype);
   for (const Side* side : {&bench, &device}) {
@@ -120,6 +122,7 @@ int compare_files(const Options& options, bool on_terminal) {
 }
 
 int compare_cases(const Options& options) {
+  require_standard_output();
   const bool table = options.format == Format::table;
   const bool english = options.english.value_or(table);
   bool met = false;

@@ -5,14 +5,13 @@
 #include "kernels/base/error.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/numpy/npy.h"
-#include "kernels/io/torch/pt_file.h"
 
 namespace msrun {
 
-Tensor read_tensor_file(const std::string& path) {
+Tensor read_tensor_file(const std::string& path, std::uint64_t most) {
   try {
     const InputFile file(path);
-    if (path.ends_with(".pt")) return read_pt(file);
+    if (path.ends_with(".pt")) return read_pt(file, most);
     if (path.ends_with(".npy")) return read_npy(file);
   } catch (const FileError& error) {
     throw SkipError(error.what());

@@ -63,7 +63,10 @@ void write_archive(OutputFile& file, std::string root, const Tensor& tensor) {
 
 }  // namespace
 
-Tensor read_pt(const InputFile& file) try {
+namespace {
+
+// Errors of the described tensor itself do not name the file.
+Tensor read_described(const InputFile& file, std::uint64_t most) try {
   const auto refuse = [&](const std::string& clause) {
     return SkipError("The file " + file.path() + " " + clause + ".");
   };
@@ -106,14 +109,29 @@ Tensor read_pt(const InputFile& file) try {
   file.read_at(begin + offset * element, data);
   if (described.dtype == DType::boolean) normalize_booleans(data);
   const Tensor view = elements.with_strides(described.shape, described.strides, 0);
-  return view.numel() > count ? view : view.contiguous();
+  if (view.numel() <= count) return view.contiguous();
+  if (static_cast<std::uint64_t>(view.numel()) > most / element) {
+    throw refuse("describes " + std::to_string(view.numel()) + " elements by repeating the " + std::to_string(count) +
+                 " that it holds; of those no more than " + std::to_string(most >> 20) + " MiB are read");
+  }
+  return view;
 } catch (const FileError& error) {
   throw SkipError(error.what());
 }
 
-Tensor read_pt(const std::string& path) {
+}  // namespace
+
+Tensor read_pt(const InputFile& file, std::uint64_t most) try {
+  return read_described(file, most);
+} catch (const SkipError& error) {
+  const std::string what = error.what();
+  if (what.find(file.path()) != std::string::npos) throw;
+  throw SkipError("The file " + file.path() + " describes no tensor: " + what);
+}
+
+Tensor read_pt(const std::string& path, std::uint64_t most) {
   try {
-    return read_pt(InputFile(path));
+    return read_pt(InputFile(path), most);
   } catch (const FileError& error) {
     throw SkipError(error.what());
   }
