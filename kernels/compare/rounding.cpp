@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -38,20 +37,6 @@ constexpr std::int64_t typical_elements = 4096;
 // intermediate results has not rounded but jumped: to the other side of a step, to infinity, to another of equal
 // elements.
 constexpr double jump = 64;
-
-int smallest_exponent(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-    case DType::float8_e5m2:
-      return -14;
-    case DType::float8_e4m3fn:
-      return -6;
-    case DType::float64:
-      return -1022;
-    default:
-      return -126;
-  }
-}
 
 // Elements [first, first + count) of a contiguous tensor.
 void load(const Tensor& tensor, std::int64_t first, std::int64_t count, std::int64_t step, double* to) {
@@ -431,14 +416,6 @@ double sum_factor(double roundoff, std::int64_t chain) {
 bool is_acceptable(const RoundingFit& fit, std::int64_t count) {
   return fit.explained() && fit.misrounded <= tolerated_misrounded(count);
 }
-
-double smallest_normal(DType dtype) {
-  constexpr int bias = 1023;
-  constexpr int fraction_bits = 52;
-  return std::bit_cast<double>(static_cast<std::uint64_t>(smallest_exponent(dtype) + bias) << fraction_bits);
-}
-
-double unit_in_last_place(DType dtype, double value) { return rounding::Units(dtype).at(value); }
 
 double accumulator_roundoff(DType dtype) { return epsilon(dtype == DType::float64 ? dtype : DType::float32) / 2; }
 
