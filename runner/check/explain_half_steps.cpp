@@ -183,7 +183,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
   of_sums = smaller_noise(of_sums, most);
   if (model.longest > 1 && explains(exact, of_sums, "partial sums", {of_additions})) return true;
-  roundings.push_back(std::move(of_additions));
+  roundings.push_back(of_additions);
   return explains(exact, combined_noise(of_sums, of_steps, 1, 1), "intermediate results", roundings);
 }
 

@@ -222,7 +222,8 @@ TEST_F(PtFile, RefusesEverythingButOneTensor) {
     return error(pickle);
   };
   EXPECT_EQ(error(archive("\x80\x02"
-                          "cos\nsystem\nX\x02\0\0\0ls\x85R.",
+                          "cos\nsystem\n" +
+                              Pickle::unicode("ls") + "\x85R.",
                           six)),
             "The file FILE uses os.system, which is not supported.");
   EXPECT_EQ(error(archive("\x80\x02"
@@ -235,8 +236,8 @@ TEST_F(PtFile, RefusesEverythingButOneTensor) {
             "The file FILE uses the pickle opcode 0x81, which is not supported.");
   EXPECT_EQ(with([](Pickle& p) { p.after = "0"; }),
             "The file FILE uses the pickle opcode 0x30, which is not supported.");
-  EXPECT_EQ(with([](Pickle& p) { p.extra = "}X\4\0\0\0conj\x88s"; }),
-            with([](Pickle& p) { p.extra = "}(X\4\0\0\0conj\x88u"; }));
+  EXPECT_EQ(with([](Pickle& p) { p.extra = "}" + Pickle::unicode("conj") + "\x88s"; }),
+            with([](Pickle& p) { p.extra = "}(" + Pickle::unicode("conj") + "\x88u"; }));
   EXPECT_EQ(error(archive("\x80\x02}.", six)), "The file FILE does not hold a single tensor.");
   EXPECT_EQ(error(archive("\x80\x02K\x01.", six)), "The file FILE does not hold a single tensor.");
   EXPECT_EQ(error(archive("\x80\x02", six)), "The file FILE has a malformed pickle.");

@@ -22,8 +22,9 @@ struct Row {
   bool of_gradients;
 };
 
-ApiCall with_integers(const char* name, Dims shape, std::vector<std::int64_t> numbers, const Dims& output) {
-  ApiCall call = call_of(name, {std::move(shape)}, output, DType::bfloat16, -2, 2);
+ApiCall with_integers(const char* name, const Dims& shape, const std::vector<std::int64_t>& numbers,
+                      const Dims& output) {
+  ApiCall call = call_of(name, {shape}, output, DType::bfloat16, -2, 2);
   for (const std::int64_t number : numbers) call.args.emplace_back(number);
   return call;
 }
