@@ -175,6 +175,19 @@ TEST(HalfSums, OfProcessorsMayBeGradientsOfParametersOfLargeCalls) {
   EXPECT_TRUE(accuses(accelerator, 2, 1));
 }
 
+// That a processor may compute a call so, not a tenth beside it, and no accelerator.
+void expect_of_processors_alone(const ApiCall& call, const Change& compute) {
+  const ApiResult sound = check_on(processor, call, {}, compute);
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  const ApiResult elsewhere = check_on(accelerator, call, {}, compute);
+  EXPECT_TRUE(is_suspicious(elsewhere)) << described(elsewhere);
+  const ApiResult faulty = check_on(processor, call, {}, [&](const MaterialisedCall& inputs, DeviceResult& result) {
+    compute(inputs, result);
+    scale(result.output, 1.1);
+  });
+  EXPECT_TRUE(is_suspicious(faulty)) << described(faulty);
+}
+
 // A convolution as kernels have it that add each product in bfloat16 to what the result holds, the bias at first.
 void add_to_bias(const MaterialisedCall& call, DeviceResult& result) {
   const auto argument = [&](std::size_t i) { return call.args[i].get<Tensor>()->to(DType::float32).contiguous(); };
@@ -204,14 +217,7 @@ TEST(HalfSums, OfProcessorsMayBeginWithTheBias) {
     ApiCall call = call_of("Functional.conv1d.0", {{2, 64, 64}, {8, 64, taps}, {8}}, {2, 8, length}, DType::bfloat16);
     call.args.back() = call_of("", {{8}}, {}, DType::bfloat16, 100, 500).args.front();
     call.has_backward = false;
-    const ApiResult sound = check_on(processor, call, {}, add_to_bias);
-    EXPECT_FALSE(is_suspicious(sound)) << described(sound);
-    EXPECT_TRUE(is_suspicious(check_on(accelerator, call, {}, add_to_bias))) << taps;
-    const ApiResult faulty = check_on(processor, call, {}, [](const MaterialisedCall& inputs, DeviceResult& result) {
-      add_to_bias(inputs, result);
-      scale(result.output, 1.1);
-    });
-    EXPECT_TRUE(is_suspicious(faulty)) << described(faulty);
+    expect_of_processors_alone(call, add_to_bias);
   }
 }
 
@@ -256,14 +262,7 @@ TEST(HalfSums, OfProcessorsMayBeginWithTheSummand) {
     call.args.front() = call_of("", {summand}, {}, DType::bfloat16, 100, 500).args.front();
     call.kwargs = {{"beta", Value(0.5)}};
     call.has_backward = false;
-    const ApiResult sound = check_on(processor, call, {}, add_to_summand);
-    EXPECT_FALSE(is_suspicious(sound)) << described(sound);
-    EXPECT_TRUE(is_suspicious(check_on(accelerator, call, {}, add_to_summand))) << name;
-    const ApiResult faulty = check_on(processor, call, {}, [](const MaterialisedCall& inputs, DeviceResult& result) {
-      add_to_summand(inputs, result);
-      scale(result.output, 1.1);
-    });
-    EXPECT_TRUE(is_suspicious(faulty)) << described(faulty);
+    expect_of_processors_alone(call, add_to_summand);
   }
 }
 
