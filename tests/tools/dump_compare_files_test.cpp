@@ -348,6 +348,15 @@ TEST_F(DumpCompareInputs, FoldersOfProcessesArePairedWhateverTheirNumbersAre) {
   EXPECT_FALSE(recordings::process_folder(path("t/step0")).has_value());
 }
 
+TEST_F(DumpCompareInputs, TheFolderAroundARecordingIsTaken) {
+  write({"t/dump/step0/proc1", "g/step0/proc2"});
+  const Finished run = compare("t", "g");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(only_file(path("out/step0"), "compare_result_"), fs::path());
+  EXPECT_EQ(recordings::recording_folder(path("t")), path("t/dump").string());
+  EXPECT_EQ(recordings::recording_folder(path("g")), path("g").string());
+}
+
 TEST_F(DumpCompareInputs, ARefusedCommandLeavesNoFolder) {
   write({"t", "g"});
   write_file(path("g/dump.json"), R"({"task": "tensor", "data": {}})");

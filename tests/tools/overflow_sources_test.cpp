@@ -218,7 +218,31 @@ TEST(OverflowSources, ANumberThatIsNanIsWhatACallWasGiven) {
   EXPECT_EQ(said_of(data).line, "First NaN or infinity: rank 0, Torch.log.0.forward");
 }
 
-// -i takes the folder that the other commands take as -api_info.
+// -i takes the folder that the other commands take as -api_info: of a run, too, that holds the recording alone.
+TEST(OverflowSources, TheFolderAroundARecordingIsTaken) {
+  const TemporaryDirectory scratch;
+  const fs::path folder = scratch.path() / "run" / "dump" / "step0" / "proc17";
+  fs::create_directories(folder);
+  const Json dump{{"task", "statistics"},
+                  {"framework", "pytorch"},
+                  {"data", {{"Torch.log.0.forward", recorded_call({sound}, {nan})}}}};
+  std::ofstream(folder / "dump.json") << dump.dump();
+  std::ofstream(scratch.path() / "run" / "config.json") << "{}";
+  const Finished run = run_tool("overflow_check", {"-i", scratch / "run", "-o", scratch / "out"}, scratch.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("First NaN or infinity: rank 0, Torch.log.0.forward"));
+}
+
+TEST(OverflowSources, AFolderWithoutARecordingIsNamedAsGiven) {
+  const TemporaryDirectory scratch;
+  fs::create_directories(scratch.path() / "run" / "dump");
+  fs::create_directory_symlink(".", scratch.path() / "run" / "dump" / "again");
+  const Finished run = run_tool("overflow_check", {"-i", scratch / "run", "-o", scratch / "out"}, scratch.path());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err,
+              HasSubstr("neither folders of ranks nor a dump.json in " + (scratch.path() / "run").string() + "."));
+}
+
 TEST(OverflowSources, StepsAreSearchedInTheirOrder) {
   const TemporaryDirectory scratch;
   for (const auto& [step, result] : {std::pair("step2", sound), {"step10", nan}, {"step11", infinite}}) {

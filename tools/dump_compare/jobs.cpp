@@ -150,6 +150,9 @@ class Finder {
       return;
     }
     if (add_graph_modes(target, golden, output)) return;
+    const std::string inner_target = recordings::recording_folder(target);
+    const std::string inner_golden = recordings::recording_folder(golden);
+    if (inner_target != target || inner_golden != golden) return find_in(inner_target, inner_golden, output);
     const auto of = [&](const std::string& path) {
       const std::optional<std::string> process = recordings::process_folder(path);
       if (!process) {

@@ -233,7 +233,7 @@ int tell_of_nothing(const Step& step, std::ostream& out) {
 }  // namespace
 
 int check(const Options& options, std::ostream& out, const std::function<void(const std::string&)>& warn) {
-  const std::vector<std::string> steps = steps_of(folder_of(options.input_path));
+  const std::vector<std::string> steps = steps_of(recordings::recording_folder(folder_of(options.input_path)));
   int nothing = exit_completed;
   for (const std::string& folder : steps) {
     if (steps.size() > 1) out << sanitised(folder) << ":\n";

@@ -16,6 +16,7 @@ namespace msrun::recordings {
 namespace {
 
 constexpr std::uint64_t most_numbers = 1'000'000;
+constexpr int most_enclosing = 8;  // folders around a recording; links can make any number of them
 constexpr auto process_prefixes = std::to_array<std::string_view>({"proc", "pid"});
 
 namespace fs = std::filesystem;
@@ -71,7 +72,23 @@ std::string find_dump(const std::string& folder, std::error_code& error) {
   return {};
 }
 
+bool begins_recording(const std::string& folder) {
+  return !rank_folders(folder).empty() || !step_folders(folder).empty() || process_folder(folder) ||
+         !dump_file(folder).empty();
+}
+
 }  // namespace
+
+std::string recording_folder(const std::string& folder) {
+  std::string inner = folder;
+  for (int i = 0; i < most_enclosing; ++i) {
+    if (begins_recording(inner)) return inner;
+    const std::vector<std::string> names = subfolders(inner);
+    if (names.size() != 1) break;
+    inner = join_path(inner, names.front());
+  }
+  return folder;
+}
 
 std::map<std::uint64_t, std::string> rank_folders(const std::string& folder) { return numbered(folder, "rank"); }
 

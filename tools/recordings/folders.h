@@ -21,6 +21,9 @@ std::vector<std::string> unused_ranks(const std::string& folder);
 std::map<std::uint64_t, std::string> step_folders(const std::string& folder);
 // Whether a recorder calls the folder of a process without a rank so: "proc4711" or "pid4711".
 bool is_process_name(std::string_view name);
+// Where a recording begins: the folder, or the one folder in it, and so on, if what encloses it holds nothing of a
+// recording: "run" that holds config.json and "dump". The folder itself where no recording is found so.
+std::string recording_folder(const std::string& folder);
 // The one folder of a process in a dump without ranks.
 std::optional<std::string> process_folder(const std::string& folder);
 
