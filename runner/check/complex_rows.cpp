@@ -4,28 +4,13 @@
 
 namespace msrun {
 
-bool is_complex_row(const Comparison& comparison, std::size_t row) {
-  const auto& [bench, device] = comparison.pairs[row];
-  return is_complex(bench.dtype()) && is_complex(device.dtype());
-}
-
-Comparison with_parts(const Comparison& comparison, std::size_t row) {
-  Comparison parts;
-  parts.rows = comparison.rows;
-  parts.of_gradients = comparison.of_gradients;
-  parts.pairs.resize(comparison.pairs.size());
-  const auto& [bench, device] = comparison.pairs[row];
-  parts.pairs[row] = {pairs_of(bench).contiguous(), pairs_of(device).contiguous()};
-  return parts;
-}
-
-Explainer::Select parts_of_row(const Explainer::Select& select, std::size_t row) {
-  return [&select, row](const Evaluation& evaluation) {
-    std::vector<Value> values = select(evaluation);
-    const Tensor* tensor = row < values.size() ? values[row].get<Tensor>() : nullptr;
-    if (tensor != nullptr && is_complex(tensor->dtype())) values[row] = pairs_of(*tensor).contiguous();
-    return values;
+RowCase with_parts(const RowCase& row) {
+  RowCase parts = row.part(pairs_of(row.pair.bench).contiguous(), pairs_of(row.pair.device).contiguous());
+  parts.of_any_shape = [&row](const Evaluation& evaluation) {
+    std::optional<Tensor> tensor = row.of_any_shape(evaluation);
+    return tensor && is_complex(tensor->dtype()) ? std::optional(pairs_of(*tensor).contiguous()) : tensor;
   };
+  return parts;
 }
 
 }  // namespace msrun

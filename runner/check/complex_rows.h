@@ -4,17 +4,12 @@
 // terms behind it, which both parts of the inputs make up.
 #pragma once
 
-#include "runner/check/explain.h"
+#include "runner/check/row_case.h"
 
 namespace msrun {
 
-// Whether the benchmark and the device's result of the row are complex.
-bool is_complex_row(const Comparison& comparison, std::size_t row);
-
-// The comparison with real and imaginary parts along a last axis of size 2 in that row. The other rows have no pairs.
-Comparison with_parts(const Comparison& comparison, std::size_t row);
-
-// What select gives, of that row in the same form.
-Explainer::Select parts_of_row(const Explainer::Select& select, std::size_t row);
+// The row with real and imaginary parts along a last axis of size 2, of its tensors and of those of evaluations. row
+// outlives it.
+RowCase with_parts(const RowCase& row);
 
 }  // namespace msrun

@@ -154,21 +154,21 @@ std::optional<double> found_number(const FreeNumber& number, const Tensor& devic
 
 }  // namespace
 
-std::optional<Tensor> Explainer::row_of_call(const MaterialisedCall& call, const Comparison& comparison,
-                                             std::size_t row, const Select& select, bool of_any_shape) const {
+std::optional<Tensor> Explainer::row_of_call(const MaterialisedCall& call, const RowCase& row,
+                                             bool of_any_shape) const {
   MaterialisedCall asked = call;
   // Of an output no gradients are needed, which take longer.
-  if (!comparison.of_gradients) asked.backward.run = false;
+  if (!row.of_gradients) asked.backward.run = false;
   try {
-    return tensor_of_row(evaluate(op_, asked, benchmark_options_), comparison, row, select, of_any_shape);
+    const Evaluation evaluation = evaluate(op_, asked, benchmark_options_);
+    return of_any_shape ? row.of_any_shape(evaluation) : row.of(evaluation);
   } catch (const SkipError&) {
     return std::nullopt;  // the operator does not take such an argument
   }
 }
 
-bool Explainer::is_result_of(const Tensor& other, const Comparison& comparison, std::size_t row,
-                             const Judged& judged) const {
-  const auto& [bench, device] = comparison.pairs[row];
+bool Explainer::is_result_of(const Tensor& other, const RowCase& row, const Judged& judged) const {
+  const auto& [bench, device] = row.pair;
   const bool is_nearer = root_mean_square_error(other, device) * decisive_share < root_mean_square_error(bench, device);
   if (!is_nearer && !has_its_bits(other, bench, device)) return false;
   // What is measured beside the recorded call is not what another one errs by, where steps are rounded to a half type.
@@ -176,22 +176,20 @@ bool Explainer::is_result_of(const Tensor& other, const Comparison& comparison, 
   return (is_nearer && has_other_steps) || rounding_explains(other, device, judged.model);
 }
 
-std::string Explainer::altered_call(const Comparison& comparison, std::size_t row, const Judged& judged,
-                                    const Select& select) {
+std::string Explainer::altered_call(const RowCase& row, const Judged& judged) {
   if (!variations_.is_small()) return {};
   if (judged.fit.beyond < elements_beyond_chance && evidence_bits(judged.fit) < bits_beyond_chance) return {};
   const double cost = std::max({variations_.additions(), variations_.elements(), 1.0});
   const auto most =
       static_cast<std::size_t>(std::clamp(most_altered_cost / cost, 1.0, static_cast<double>(most_altered_calls)));
-  for (const AlteredCall& altered : altered_calls(op_, call_, !comparison.of_gradients, most)) {
-    const std::optional<Tensor> other = row_of_call(altered.call, comparison, row, select);
-    if (other && is_result_of(*other, comparison, row, judged)) return altered_sentence(altered.what);
+  for (const AlteredCall& altered : altered_calls(op_, call_, !row.of_gradients, most)) {
+    const std::optional<Tensor> other = row_of_call(altered.call, row);
+    if (other && is_result_of(*other, row, judged)) return altered_sentence(altered.what);
   }
   return {};
 }
 
-std::string Explainer::other_number(const Comparison& comparison, std::size_t row, const Judged& judged,
-                                    const Select& select) {
+std::string Explainer::other_number(const RowCase& row, const Judged& judged) {
   constexpr int most_digits = 4;
   const double cost = std::max(variations_.additions(), variations_.elements());
   if (!variations_.is_small() || judged.fit.beyond < elements_beyond_chance ||
@@ -200,8 +198,8 @@ std::string Explainer::other_number(const Comparison& comparison, std::size_t ro
   std::string found;
   for_each_free_number(op_, call_, [&](const FreeNumber& number) {
     if (!found.empty()) return;
-    const auto result = [&](double value) { return row_of_call(number.with(value), comparison, row, select); };
-    const std::optional<double> value = found_number(number, comparison.pairs[row].device, result);
+    const auto result = [&](double value) { return row_of_call(number.with(value), row); };
+    const std::optional<double> value = found_number(number, row.pair.device, result);
     if (!value || !std::isfinite(*value)) return;
     double tried = 0;
     for (int digits = 1; digits <= most_digits + 1 && found.empty(); ++digits) {
@@ -209,18 +207,17 @@ std::string Explainer::other_number(const Comparison& comparison, std::size_t ro
       if (plain == tried || std::abs(plain - *value) > slack_of_number * std::abs(*value)) continue;
       tried = plain;
       const std::optional<Tensor> other = result(plain);
-      if (other && is_result_of(*other, comparison, row, judged))
+      if (other && is_result_of(*other, row, judged))
         found = altered_sentence("with " + number.name + "=" + short_number(plain) + " in place of " + number.recorded);
     }
   });
   return found;
 }
 
-std::string Explainer::half_of_rows(const Comparison& comparison, std::size_t row, const Select& select) const {
-  const auto& [bench, device] = comparison.pairs[row];
+std::string Explainer::half_of_rows(const RowCase& row) const {
+  const auto& [bench, device] = row.pair;
   const Tensor* input = call_.args.empty() ? nullptr : call_.args.front().get<Tensor>();
-  if (comparison.of_gradients || !variations_.is_small() || input == nullptr || input->shape() != device.shape())
-    return {};
+  if (row.of_gradients || !variations_.is_small() || input == nullptr || input->shape() != device.shape()) return {};
   if (device.rank() == 0 || device.size(-1) < elements_beyond_chance || device.size(-1) % 2 != 0) return {};
   const Tensor half_of_bench = half_of(bench);
   const Tensor half_of_device = half_of(device);
@@ -228,7 +225,7 @@ std::string Explainer::half_of_rows(const Comparison& comparison, std::size_t ro
   for (const Tensor& half : {half_of(*input), repeated_half(*input)}) {
     MaterialisedCall call = call_;
     call.args.front() = half;
-    const std::optional<Tensor> result = row_of_call(call, comparison, row, select, true);
+    const std::optional<Tensor> result = row_of_call(call, row, true);
     // Other arguments may be as long as the whole row.
     if (!result || (result->shape() != half_of_device.shape() && result->shape() != device.shape())) continue;
     const Tensor other = result->shape() == device.shape() ? half_of(*result) : *result;
@@ -239,14 +236,13 @@ std::string Explainer::half_of_rows(const Comparison& comparison, std::size_t ro
   return {};
 }
 
-bool Explainer::is_otherwise_chosen(const Comparison& comparison, std::size_t row, const Select& select,
-                                    const Judged& judged) {
-  const Tensor& bench = comparison.pairs[row].bench;
-  const Tensor& device = comparison.pairs[row].device;
-  if (std::string_view(judged.in_half).empty() || comparison.of_gradients || !variations_.is_small()) return false;
+bool Explainer::is_otherwise_chosen(const RowCase& row, const Judged& judged) {
+  const Tensor& bench = row.pair.bench;
+  const Tensor& device = row.pair.device;
+  if (std::string_view(judged.in_half).empty() || row.of_gradients || !variations_.is_small()) return false;
   if (!equality(bench, bench, device)) return false;
   for (const AlteredCall& altered : otherwise_chosen_calls(op_, call_)) {
-    const std::optional<Tensor> other = row_of_call(altered.call, comparison, row, select);
+    const std::optional<Tensor> other = row_of_call(altered.call, row);
     if (other && has_its_bits(*other, bench, device)) return true;
   }
   bool is_other_number = false;
@@ -254,7 +250,7 @@ bool Explainer::is_otherwise_chosen(const Comparison& comparison, std::size_t ro
     return false;
   for_each_free_number(op_, call_, [&](const FreeNumber& number) {
     if (is_other_number) return;
-    const auto result = [&](double value) { return row_of_call(number.with(value), comparison, row, select); };
+    const auto result = [&](double value) { return row_of_call(number.with(value), row); };
     const std::optional<double> value = found_number(number, device, result);
     const std::optional<Tensor> other = value ? result(*value) : std::nullopt;
     is_other_number = other && has_its_bits(*other, bench, device);

@@ -48,22 +48,21 @@ bool is_measured(const SumModel& model) {
 
 }  // namespace
 
-double Explainer::allowed_in_common(const Comparison& comparison, std::size_t row) const {
-  const auto& [bench, device] = comparison.pairs[row];
+double Explainer::allowed_in_common(const RowCase& row) const {
+  const auto& [bench, device] = row.pair;
   const DType dtype = rounding::coarser(bench, device);
   if (dtype == DType::float32) return places_in_common * epsilon(dtype);
-  const bool rounds_once =
-      arithmetic_.half_rounding == HalfRounding::nothing ||
-      (arithmetic_.half_rounding == HalfRounding::between_kernels && is_one_kernel(comparison, row));
+  const bool rounds_once = arithmetic_.half_rounding == HalfRounding::nothing ||
+                           (arithmetic_.half_rounding == HalfRounding::between_kernels && is_one_kernel(row));
   return (rounds_once ? 1 : half_roundings_in_common) * epsilon(dtype) / 2;
 }
 
-bool Explainer::is_held_to_common_error(const Comparison& comparison, std::size_t row, const Judged& judged) const {
+bool Explainer::is_held_to_common_error(const RowCase& row, const Judged& judged) const {
   const SumModel& model = judged.model;
   // Who rounds operands or steps to a half type has been asked for it there.
   const bool is_asked = judged.operands != OperandRounding::none || !std::string_view(judged.in_half).empty();
   if (is_asked || model.exact || call_.unbounded || judged.fit.overflowed > 0) return false;
-  const auto& [bench, device] = comparison.pairs[row];
+  const auto& [bench, device] = row.pair;
   const DType dtype = rounding::coarser(bench, device);
   if (is_half(dtype)) return true;
   // Without sums, and nothing measured, the bound of each element is as tight.
@@ -74,15 +73,13 @@ bool Explainer::is_held_to_common_error(const Comparison& comparison, std::size_
   return !has_half;
 }
 
-bool Explainer::errs_in_common(const Comparison& comparison, std::size_t row, const Select& select,
-                               const Judged& judged) {
-  return is_held_to_common_error(comparison, row, judged) && has_factor_in_common(comparison, row, select, judged);
+bool Explainer::errs_in_common(const RowCase& row, const Judged& judged) {
+  return is_held_to_common_error(row, judged) && has_factor_in_common(row, judged);
 }
 
-bool Explainer::has_factor_in_common(const Comparison& comparison, std::size_t row, const Select& select,
-                                     const Judged& judged, const std::optional<Tensor>& in_half) {
-  const auto& [bench, device] = comparison.pairs[row];
-  const double allowed = allowed_in_common(comparison, row);
+bool Explainer::has_factor_in_common(const RowCase& row, const Judged& judged, const std::optional<Tensor>& in_half) {
+  const auto& [bench, device] = row.pair;
+  const double allowed = allowed_in_common(row);
   if (!may_have_common_error(bench, device, allowed) || !has_many_values(bench)) return false;
   // Statistics that so many terms make up are no more than there are such numbers of elements.
   const std::int64_t longest = std::max<std::int64_t>(judged.model.longest, 1);
@@ -96,15 +93,15 @@ bool Explainer::has_factor_in_common(const Comparison& comparison, std::size_t r
   const auto add = [&](const std::optional<Tensor>& exact, const std::optional<Tensor>& rounded) {
     if (exact && rounded) sound.reach(times_of_samples * common_factor(*exact, *rounded));
   };
-  add(bench, computed_with({}, comparison, row, select));
+  add(bench, computed_with({}, row));
   add(bench, in_half);
   for (const Variations::Nearby& one : variations_.nearby({.rough = true}, samples_of_common_errors))
-    add(tensor_of_row(one.bench, comparison, row, select), tensor_of_row(one.rounded, comparison, row, select));
+    add(row.of(one.bench), row.of(one.rounded));
   return !sound.holds(common.factor, slack);
 }
 
-void Explainer::refuse_common_error(const Comparison& comparison, std::size_t row, Judged& judged) {
-  const auto& [bench, device] = comparison.pairs[row];
+void Explainer::refuse_common_error(const RowCase& row, Judged& judged) {
+  const auto& [bench, device] = row.pair;
   SumModel nothing;
   nothing.exact = true;
   RoundingFit fit = fit_rounding(bench, device, nothing);
@@ -124,9 +121,8 @@ void Explainer::refuse_common_error(const Comparison& comparison, std::size_t ro
   judged.part = {};
 }
 
-bool Explainer::errs_like_operands(const Comparison& comparison, std::size_t row, const Select& select,
-                                   const Tensor& rounded, double times) {
-  const auto& [bench, device] = comparison.pairs[row];
+bool Explainer::errs_like_operands(const RowCase& row, const Tensor& rounded, double times) {
+  const auto& [bench, device] = row.pair;
   NoiseEstimate of_operands(bench.shape());
   of_operands.add(bench, rounded);
   if (!errs_like(bench, device, of_operands.noise(), times)) return false;
@@ -139,22 +135,18 @@ bool Explainer::errs_like_operands(const Comparison& comparison, std::size_t row
   const double slack = share_of_roundoff * roundoff;
   if (sound.holds(factor, slack)) return true;
   const auto nearest = operands_ == OperandRounding::truncated_tf32 ? OperandRounding::tf32 : operands_;
-  const std::optional<Tensor> to_nearest =
-      computed_with({.summation = {}, .operands = {nearest, nearest}}, comparison, row, select);
+  const std::optional<Tensor> to_nearest = computed_with({.summation = {}, .operands = {nearest, nearest}}, row);
   if (to_nearest) sound.reach(common_factor(bench, *to_nearest));
   return sound.holds(factor, slack);
 }
 
-bool Explainer::rounds_operands_of_large(const Comparison& comparison, std::size_t row, const Select& select,
-                                         Judged& judged) {
+bool Explainer::rounds_operands_of_large(const RowCase& row, Judged& judged) {
   if (operands_ == OperandRounding::none || op_.traits().multiply_adds == nullptr) return false;
   const Variations::FewTimes few(variations_);
-  const auto& [bench, device] = comparison.pairs[row];
+  const auto& [bench, device] = row.pair;
   if (few.allows()) {
-    const std::optional<Tensor> rounded =
-        computed_with({.summation = {}, .operands = {operands_, operands_}}, comparison, row, select);
-    return rounded && errs_like_operands(comparison, row, select, *rounded, times_of_operands()) &&
-           grant_operands(comparison, row, judged);
+    const std::optional<Tensor> rounded = computed_with({.summation = {}, .operands = {operands_, operands_}}, row);
+    return rounded && errs_like_operands(row, *rounded, times_of_operands()) && grant_operands(row, judged);
   }
   // Cut operands make every term smaller by as much as one roundoff, and less than half as much apart from another.
   const double roundoff = roundoff_of_operand(operands_);
@@ -164,8 +156,7 @@ bool Explainer::rounds_operands_of_large(const Comparison& comparison, std::size
   });
   const Interval sound{.least = (operands_ == OperandRounding::truncated_tf32 ? -1 : -2) * roundoff, .most = 0};
   return errs_like(bench, device, noise, times_of_operands()) &&
-         sound.holds(common_factor(bench, device), share_of_roundoff * roundoff) &&
-         grant_operands(comparison, row, judged);
+         sound.holds(common_factor(bench, device), share_of_roundoff * roundoff) && grant_operands(row, judged);
 }
 
 }  // namespace msrun

@@ -76,12 +76,11 @@ void mark_jumps(const Tensor& from, const Tensor& changed, double change, std::v
 
 }  // namespace
 
-Tensor Explainer::other_not_finite(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
-                                   const Select& select) {
-  const auto& [bench, device] = comparison.pairs[row];
+Tensor Explainer::other_not_finite(const RowCase& row) {
+  const auto& [bench, device] = row.pair;
   const DType dtype = device.dtype();
   if (!is_floating(dtype) || is_finite(device)) return {};
-  const bool adds = sums.longest > 1;
+  const bool adds = row.sums.longest > 1;
   const bool adds_in_half = dtype == DType::float16 && arithmetic_.half_rounding != HalfRounding::nothing;
   std::vector<Accumulator> accumulators{Accumulator::wide};
   // Term by term, in the range of float32.
@@ -89,12 +88,12 @@ Tensor Explainer::other_not_finite(const Comparison& comparison, std::size_t row
   if (adds && adds_in_half) accumulators.push_back(Accumulator::float16);
   // Whether sums of the inputs themselves may exceed the range in some order, though here they do not.
   const double end = max_finite(dtype == DType::float64 || adds_in_half ? dtype : DType::float32);
-  const bool reaches_end = adds && largest_input(call_) * static_cast<double>(sums.longest) > end;
+  const bool reaches_end = adds && largest_input(call_) * static_cast<double>(row.sums.longest) > end;
   Tensor marks = Tensor::zeros(DType::float64, bench.shape());
   auto* const mark = marks.mutable_data<double>();
   const auto add = [&](std::size_t i, int found) { mark[i] = static_cast<int>(mark[i]) | found; };
   for (const Accumulator accumulator : accumulators) {
-    const auto other = computed_with({.summation = {.accumulator = accumulator}}, comparison, row, select);
+    const auto other = computed_with({.summation = {.accumulator = accumulator}}, row);
     if (!other) continue;
     const Elements found(*other);
     for (std::size_t i = 0; i < found.size(); ++i) add(i, not_finite_mark(found[i]));
@@ -114,9 +113,9 @@ Tensor Explainer::other_not_finite(const Comparison& comparison, std::size_t row
   return marks;
 }
 
-bool Explainer::rounds_nowhere(const Comparison& comparison, std::size_t row, const Select& select) {
-  const auto& [bench, device] = comparison.pairs[row];
-  const Steps steps = steps_of(comparison);
+bool Explainer::rounds_nowhere(const RowCase& row) {
+  const auto& [bench, device] = row.pair;
+  const Steps steps = steps_of(row);
   if (complex_arguments_ || (steps != Steps::none && steps != Steps::at_a_kink)) return false;
   // The benchmark of float64 is computed in it, and without tensors there is nothing to be changed.
   if (device.dtype() == DType::float64 || variations_.elements() == 0) return false;
@@ -125,8 +124,8 @@ bool Explainer::rounds_nowhere(const Comparison& comparison, std::size_t row, co
   // computed in it.
   const Variations::Beside roughly{.rough = true, .in_float32 = device.dtype() != DType::float32};
   const auto is_exact = [&](const Variations::Nearby& one) {
-    const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
-    const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
+    const std::optional<Tensor> exact = row.of(one.bench);
+    const std::optional<Tensor> rounded = row.of(one.rounded);
     return exact && rounded && surely_equal(*exact, *rounded);
   };
   const auto are_exact = [&](std::size_t samples) {
@@ -136,20 +135,20 @@ bool Explainer::rounds_nowhere(const Comparison& comparison, std::size_t row, co
   return are_exact(first_noise_samples) && (bench.numel() >= few_elements || are_exact(most_noise_samples));
 }
 
-Tensor Explainer::most_of_few_terms(const Comparison& comparison, std::size_t row, const Select& select) {
-  const auto& [bench, device] = comparison.pairs[row];
+Tensor Explainer::most_of_few_terms(const RowCase& row) {
+  const auto& [bench, device] = row.pair;
   const DType dtype = device.dtype();
   if (!is_half(dtype) || complex_arguments_) return {};
-  if (!comparison.of_gradients && op_.traits().half_sums != HalfSums::results) return {};
-  const Variations::Substituted* other = variations_.substituted(comparison.of_gradients);
+  if (!row.of_gradients && op_.traits().half_sums != HalfSums::results) return {};
+  const Variations::Substituted* other = variations_.substituted(row.of_gradients);
   if (other == nullptr) return {};
-  const std::optional<Tensor> by_function = tensor_of_row(other->by_function, comparison, row, select);
-  const std::optional<Tensor> by_one = tensor_of_row(other->by_one, comparison, row, select);
-  const std::optional<Tensor> by_magnitude = tensor_of_row(other->by_magnitude, comparison, row, select);
+  const std::optional<Tensor> by_function = row.of(other->by_function);
+  const std::optional<Tensor> by_one = row.of(other->by_one);
+  const std::optional<Tensor> by_magnitude = row.of(other->by_magnitude);
   if (!by_function || !by_one || !by_magnitude) return {};
   const Elements exact(bench);
   const Elements counts(*by_one);
-  bool only_adds = has_terms_of(dtype, comparison.of_gradients);
+  bool only_adds = has_terms_of(dtype, row.of_gradients);
   for (std::size_t i = 0; i < counts.size(); ++i) {
     // A factor that is as good as 1 is none of a device: where it is one for some elements, others have a part of them.
     if (counts[i] != std::round(counts[i])) return {};
@@ -157,7 +156,7 @@ Tensor Explainer::most_of_few_terms(const Comparison& comparison, std::size_t ro
   }
   const Elements substituted(*by_function);
   const Elements magnitudes(*by_magnitude);
-  if (!only_rounds_sums(comparison, row, select, *by_one, *by_magnitude)) return {};
+  if (!only_rounds_sums(row, *by_one, *by_magnitude)) return {};
   return changed_elements(bench.to(DType::float64), [&](double value, std::int64_t at) {
     const auto i = static_cast<std::size_t>(at);
     if (std::isfinite(value) && substituted[i] == Variations::substitute(value)) return 0.0;
@@ -170,14 +169,13 @@ Tensor Explainer::most_of_few_terms(const Comparison& comparison, std::size_t ro
 
 // A factor of a formula that comes to 1, as x / |x| does, errs as its steps do, which samples show. A changed input may
 // bring a term to another element, so that all of a row have one limit.
-bool Explainer::only_rounds_sums(const Comparison& comparison, std::size_t row, const Select& select,
-                                 const Tensor& by_one, const Tensor& by_magnitude) {
+bool Explainer::only_rounds_sums(const RowCase& row, const Tensor& by_one, const Tensor& by_magnitude) {
   const double most_terms = largest_magnitude(by_one);
   const double limit =
       2 * std::max(most_terms - 1, 0.0) * epsilon(DType::float32) / 2 * largest_magnitude(by_magnitude);
   for (const Variations::Nearby& one : variations_.nearby({.rough = true, .in_float32 = true}, first_noise_samples)) {
-    const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
-    const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
+    const std::optional<Tensor> exact = row.of(one.bench);
+    const std::optional<Tensor> rounded = row.of(one.rounded);
     if (!exact || !rounded) return false;
     const Elements from(*exact);
     const Elements to(*rounded);
@@ -203,20 +201,19 @@ bool Explainer::has_terms_of(DType dtype, bool of_gradients) const {
   return all;
 }
 
-void Explainer::judge_unrounded(Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
-  auto& [bench, device] = comparison.pairs[row];
+void Explainer::judge_unrounded(RowCase& row, Judged& judged) {
+  auto& [bench, device] = row.pair;
   judged.model.unrounded = true;
   judged.fit = fit_rounding(bench, device, judged.model);
-  if (judged.is_explained() || !comparison.of_gradients) return;
+  if (judged.is_explained() || !row.of_gradients) return;
   std::vector<bool> jumps(static_cast<std::size_t>(bench.numel()));
   for (const Evaluation& evaluation : variations_.changed_benchmarks(first_samples)) {
-    const std::optional<Tensor> changed = tensor_of_row(evaluation, comparison, row, select);
+    const std::optional<Tensor> changed = row.of(evaluation);
     if (changed) mark_jumps(bench, *changed, variations_.change_of(changed->dtype()), jumps);
   }
   if (std::ranges::count(jumps, true) == 0) return;
   const std::optional<StepSides> sides = variations_.sides_of_steps(
-      bench, device, [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select); },
-      Steps::at_a_kink, false);
+      bench, device, [&](const Evaluation& evaluation) { return row.of(evaluation); }, Steps::at_a_kink, false);
   if (!sides) return;
   const Elements nearest(sides->bench);
   std::int64_t exchanged = 0;

@@ -20,13 +20,12 @@ constexpr double most_elements_of_one_more = 6.4e7;
 
 }  // namespace
 
-std::optional<Tensor> Explainer::with_narrow_sums(const Comparison& comparison, std::size_t row, const Select& select,
-                                                  const SumModel& model) {
-  const auto& [bench, device] = comparison.pairs[row];
+std::optional<Tensor> Explainer::with_narrow_sums(const RowCase& row, const SumModel& model) {
+  const auto& [bench, device] = row.pair;
   const Variations::FewTimes few(variations_, most_elements_of_one_more);
   if (arithmetic_.half_rounding != HalfRounding::every_step || !few.allows() || model.longest <= 1) return std::nullopt;
   for (const std::int64_t lanes : {std::int64_t{1}, lanes_of_vectors}) {
-    std::optional<Tensor> narrow = computed_with(narrow_sums(device.dtype(), lanes), comparison, row, select);
+    std::optional<Tensor> narrow = computed_with(narrow_sums(device.dtype(), lanes), row);
     if (!narrow) break;
     // Of a device that has the result, sums that stand still tell nothing.
     if (std::abs(common_factor(bench, *narrow)) <= most_lost_by_rounding) return narrow;
@@ -34,10 +33,10 @@ std::optional<Tensor> Explainer::with_narrow_sums(const Comparison& comparison, 
   return std::nullopt;
 }
 
-bool Explainer::grant_half_steps(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
-  const Tensor& bench = comparison.pairs[row].bench;
-  const Tensor& device = comparison.pairs[row].device;
-  const bool is_one_step = arithmetic_.half_rounding == HalfRounding::between_kernels && is_one_kernel(comparison, row);
+bool Explainer::grant_half_steps(const RowCase& row, Judged& judged) {
+  const Tensor& bench = row.pair.bench;
+  const Tensor& device = row.pair.device;
+  const bool is_one_step = arithmetic_.half_rounding == HalfRounding::between_kernels && is_one_kernel(row);
   if (!is_half(device.dtype()) || arithmetic_.half_rounding == HalfRounding::nothing || is_one_step) return false;
   const auto explains = [&](const Tensor& noise) {
     SumModel model = judged.model;
@@ -54,30 +53,30 @@ bool Explainer::grant_half_steps(const Comparison& comparison, std::size_t row, 
   const Tensor of_steps = noise_of_unmeasured_steps(bench, device.dtype());
   if (explains(of_steps)) return true;
   // The inputs of the call are the sample, whose elements stand for each other.
-  const std::optional<Tensor> narrow = with_narrow_sums(comparison, row, select, judged.model);
-  if (!narrow || has_factor_in_common(comparison, row, select, judged, narrow)) return false;
+  const std::optional<Tensor> narrow = with_narrow_sums(row, judged.model);
+  if (!narrow || has_factor_in_common(row, judged, narrow)) return false;
   NoiseEstimate of_sums(bench.shape());
   of_sums.add(bench, *narrow);
   return explains(combined_noise(of_steps, steadied(of_sums.noise()), 1, 1));
 }
 
-bool Explainer::measure_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+bool Explainer::measure_few_times(const RowCase& row, Judged& judged) {
   const Variations::FewTimes few(variations_);
   if (!few.allows() || judged.model.longest <= 1) return false;
-  measure(comparison, row, select, samples_of_large_calls, judged);
+  measure(row, samples_of_large_calls, judged);
   return judged.model.spread.defined();
 }
 
-bool Explainer::judge_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+bool Explainer::judge_few_times(const RowCase& row, Judged& judged) {
   const Variations::FewTimes few(variations_);
-  if (!few.allows()) return grant_half_steps(comparison, row, select, judged);
-  if (measure_noise(comparison, row, select, samples_of_large_calls, true, judged)) return true;
-  const auto by_steps = [&] { return rounds_as_the_device(comparison, row, select, samples_of_large_calls, judged); };
+  if (!few.allows()) return grant_half_steps(row, judged);
+  if (measure_noise(row, samples_of_large_calls, true, judged)) return true;
+  const auto by_steps = [&] { return rounds_as_the_device(row, samples_of_large_calls, judged); };
   if (by_steps()) return true;
   const bool may_be_missed =
       judged.fit.beyond * few_of_elements <= judged.count && judged.fit.max_share <= missed_at_most;
   if (!may_be_missed || !variations_.has_room_for_samples()) return false;
-  return measure_noise(comparison, row, select, most_noise_samples, true, judged) || by_steps();
+  return measure_noise(row, most_noise_samples, true, judged) || by_steps();
 }
 
 }  // namespace msrun

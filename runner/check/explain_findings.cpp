@@ -85,9 +85,8 @@ bool gives_result(const Arithmetic& arithmetic, const Tensor& computed, const Te
 
 }  // namespace
 
-std::string Explainer::finding(const Comparison& comparison, std::size_t row, const Judged& judged,
-                               const Select& select) {
-  const auto& [bench, device] = comparison.pairs[row];
+std::string Explainer::finding(const RowCase& row, const DifferenceMap& map, const Judged& judged) {
+  const auto& [bench, device] = row.pair;
   const SumModel& model = judged.model;
   const RoundingFit& fit = judged.fit;
   struct Candidate {
@@ -114,8 +113,7 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
   };
   // Another arithmetic is not to be excused by the steps of this one.
   const SumModel& without_steps = judged.beside_steps ? judged.beside_steps->first : model;
-  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
-  const DifferenceMap& map = comparison.rows[row].difference->map;
+  const std::optional<Tensor> sound = computed_with({}, row);
   const bool in_numbers = differs_in_numbers(device, fit);
   std::string nearest;  // the operands that leave fewest elements open
   std::int64_t least_beyond = std::max<std::int64_t>(fit.beyond, 1);
@@ -124,7 +122,7 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     // Sums of another kind are formed term by term, which takes its time, and go wrong all over the output.
     const bool other_sums = candidate.arithmetic.summation != Summation{} || candidate.arithmetic.rounds_to_zero;
     if (other_sums && (is_in_one_place(map) || !in_numbers)) continue;
-    const std::optional<Tensor> tensor = computed_with(candidate.arithmetic, comparison, row, select);
+    const std::optional<Tensor> tensor = computed_with(candidate.arithmetic, row);
     // A fault that changes nothing is no cause.
     if (!tensor || (sound && bitwise_equal(*sound, *tensor))) continue;
     if (gives_result(candidate.arithmetic, *tensor, device, fit, without_steps)) return candidate.text;
@@ -149,26 +147,25 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
            " elements.";
   }
   return difference_pattern(bench, device, fit, model, map, [&] {
-    std::string altered = altered_call(comparison, row, judged, select);
-    if (altered.empty()) altered = other_number(comparison, row, judged, select);
-    if (altered.empty() && fit.beyond >= enough_elements) altered = half_of_rows(comparison, row, select);
+    std::string altered = altered_call(row, judged);
+    if (altered.empty()) altered = other_number(row, judged);
+    if (altered.empty() && fit.beyond >= enough_elements) altered = half_of_rows(row);
     return altered.empty() ? like_float16 : altered;
   });
 }
 
-bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select,
-                                    const Judged& judged) {
-  const Tensor& device = comparison.pairs[row].device;
+bool Explainer::errs_as_no_cpu_does(const RowCase& row, const Judged& judged) {
+  const Tensor& device = row.pair.device;
   if (judged.fit.beyond + judged.fit.misrounded < enough_elements) return false;
   if (different_elements(device, judged.fit) < enough_elements) return false;
-  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+  const std::optional<Tensor> sound = computed_with({}, row);
   static constexpr std::array faults{Arithmetic{.summation = {.accumulator = Accumulator::float16}},
                                      Arithmetic{.summation = {.drops_last = true}},
                                      Arithmetic{.summation = {}, .rounds_to_zero = true}};
   return std::ranges::any_of(faults, [&](const Arithmetic& arithmetic) {
     // The only one that a CPU may have, for float16.
     if (device.dtype() == DType::float16 && arithmetic.summation.accumulator == Accumulator::float16) return false;
-    const std::optional<Tensor> tensor = computed_with(arithmetic, comparison, row, select);
+    const std::optional<Tensor> tensor = computed_with(arithmetic, row);
     // Every number that is rounded is a neighbour of one that is cut, and a sound device has more of the rounded ones.
     const bool is_sounder = arithmetic.rounds_to_zero && tensor && sound && sound->shape() == device.shape() &&
                             equal_elements(*sound, device) > equal_elements(*tensor, device);

@@ -69,18 +69,16 @@ Tensor nearest_between(const Tensor& exact, const Tensor& narrow, const Tensor& 
 
 }  // namespace
 
-bool Explainer::never_rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
-                                        const Judged& judged) {
-  const DType dtype = comparison.pairs[row].device.dtype();
-  return arithmetic_.half_rounding == HalfRounding::nothing || !is_half(dtype) ||
-         errs_as_no_cpu_does(comparison, row, select, judged);
+bool Explainer::never_rounds_on_the_way(const RowCase& row, const Judged& judged) {
+  const DType dtype = row.pair.device.dtype();
+  return arithmetic_.half_rounding == HalfRounding::nothing || !is_half(dtype) || errs_as_no_cpu_does(row, judged);
 }
 
-bool Explainer::is_one_kernel(const Comparison& comparison, std::size_t row) const {
+bool Explainer::is_one_kernel(const RowCase& row) const {
   if (op_.traits().rounds_once) return true;
-  if (!op_.traits().one_kernel || comparison.of_gradients) return false;
+  if (!op_.traits().one_kernel || row.of_gradients) return false;
   // Arguments of another dtype are cast by a kernel before it.
-  bool casts = comparison.pairs[row].device.dtype() != DType::bfloat16;
+  bool casts = row.pair.device.dtype() != DType::bfloat16;
   for_each_argument(call_, [&](const Tensor& tensor) {
     casts = casts || (is_floating(tensor.dtype()) && tensor.dtype() != DType::bfloat16);
   });
@@ -94,46 +92,43 @@ bool Explainer::sums_over(std::int64_t elements) const {
   });
 }
 
-bool Explainer::rounds_as_the_device(const Comparison& comparison, std::size_t row, const Select& select,
-                                     std::size_t samples, Judged& judged) {
-  if (never_rounds_on_the_way(comparison, row, select, judged)) return false;
-  if (rounds_on_the_way(comparison, row, select, samples, 1, judged)) return true;
+bool Explainer::rounds_as_the_device(const RowCase& row, std::size_t samples, Judged& judged) {
+  if (never_rounds_on_the_way(row, judged)) return false;
+  if (rounds_on_the_way(row, samples, 1, judged)) return true;
   if (arithmetic_.half_rounding != HalfRounding::every_step) return false;
   // Where sums stand still that are added one by one, those of vectors go on.
-  if (sums_stand_still(comparison, row, select, samples, 1) &&
-      !sums_stand_still(comparison, row, select, samples, lanes_of_vectors) &&
-      rounds_on_the_way(comparison, row, select, samples, lanes_of_vectors, judged))
+  if (sums_stand_still(row, samples, 1) && !sums_stand_still(row, samples, lanes_of_vectors) &&
+      rounds_on_the_way(row, samples, lanes_of_vectors, judged))
     return true;
   const Replaced<HalfRounding> between(arithmetic_.half_rounding, HalfRounding::between_kernels);
-  return rounds_on_the_way(comparison, row, select, samples, 1, judged);
+  return rounds_on_the_way(row, samples, 1, judged);
 }
 
-bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
-                                  std::size_t samples, std::int64_t lanes, Judged& judged) {
-  const Tensor& bench = comparison.pairs[row].bench;
-  const Tensor& device = comparison.pairs[row].device;
+bool Explainer::rounds_on_the_way(const RowCase& row, std::size_t samples, std::int64_t lanes, Judged& judged) {
+  const Tensor& bench = row.pair.bench;
+  const Tensor& device = row.pair.device;
   const DType dtype = device.dtype();
   // Errors are in proportion to the unit roundoff, and those of float32 can be computed.
   const double in_proportion = epsilon(dtype) / epsilon(DType::float32);
   const bool between_kernels = arithmetic_.half_rounding == HalfRounding::between_kernels;
-  const bool one_kernel = between_kernels && is_one_kernel(comparison, row);
+  const bool one_kernel = between_kernels && is_one_kernel(row);
   // Of those that round once it depends on the call whether products are among its steps.
   if (one_kernel && !op_.traits().rounds_once) return false;
-  const bool known = op_.traits().adds_in_half(comparison.of_gradients);
+  const bool known = op_.traits().adds_in_half(row.of_gradients);
   // Where sums of a half type stand still, a device that gives the result at all has added in float32.
-  const bool adds_wide = between_kernels || (!known && sums_stand_still(comparison, row, select, samples, lanes));
+  const bool adds_wide = between_kernels || (!known && sums_stand_still(row, samples, lanes));
   Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = adds_wide || known};
   if (between_kernels && dtype == DType::float16) by_steps.smallest = 0x1p-24 / in_proportion;
   // Of the steps alone: another explanation is not to excuse what only they lose.
   Tensor lost = judged.model.lost.defined() ? judged.model.lost.clone() : Tensor();
-  Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples, lost);
+  Tensor of_steps = noise_beside(by_steps, row, samples, lost);
   const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
   if (one_kernel && !wide_sums) return false;
   const bool adds_in_half = between_kernels && known;
   SumModel model = judged.model;
   model.nearest = wide_sums && rounds_once_ && !variations_.nearby(by_steps, 1).front().adds_products;
   // A step that overflows is one of those. Sums in bfloat16 do not, and how much they may lose term by term is known.
-  std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+  std::optional<Tensor> sound = computed_with({}, row);
   const bool may_overflow = !known || dtype == DType::float16;
   if (sound && may_overflow && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel()))
     model.with_stored = std::move(*sound);
@@ -149,10 +144,9 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
       model.noise = noise_of_outliers(noise, numbers, dtype);
       fit = fit_rounding(numbers, device, model);
     }
-    if (!is_acceptable(fit, judged.count) ||
-        has_common_error(numbers, model, roundings, comparison, row, select, samples) ||
+    if (!is_acceptable(fit, judged.count) || has_common_error(numbers, model, roundings, row, samples) ||
         (!between_kernels && !known &&
-         errs_in_one_place(numbers, device, noise, common_errors(roundings, comparison, row, select, samples))))
+         errs_in_one_place(numbers, device, noise, common_errors(roundings, row, samples))))
       return false;
     judged.model = model;
     judged.fit = fit;
@@ -160,24 +154,23 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     return true;
   };
   std::vector<Rounding> roundings{{by_steps, in_proportion}};
-  of_steps = noise_around_steps(std::move(of_steps), comparison, row, select, samples, lost, roundings);
+  of_steps = noise_around_steps(std::move(of_steps), row, samples, lost, roundings);
   if (adds_wide && explains(bench, of_steps, "intermediate results", roundings)) return true;
   // Scores that were stored are others than those of the benchmark; what follows from them errs as it does there.
   if (wide_sums && !rounds_once_) {
-    for (const Tensor& stored : with_stored_steps(comparison, row, select)) {
+    for (const Tensor& stored : with_stored_steps(row)) {
       if (explains(stored, of_steps, "intermediate results", roundings)) return true;
     }
   }
   if (wide_sums || (adds_wide && !adds_in_half)) return false;
   const Variations::Beside narrow{.arithmetic = narrow_sums(dtype, lanes)};
-  Tensor of_sums = noise_beside(narrow, comparison, row, select, samples, lost);
+  Tensor of_sums = noise_beside(narrow, row, samples, lost);
   if (!of_sums.defined()) return false;
   // Devices that are known to add up so may lose whatever such sums do; of others it is a fault.
-  const std::optional<Tensor> one_by_one =
-      known ? computed_with(narrow.arithmetic, comparison, row, select) : std::nullopt;
+  const std::optional<Tensor> one_by_one = known ? computed_with(narrow.arithmetic, row) : std::nullopt;
   const Tensor exact = one_by_one ? nearest_between(bench, *one_by_one, device) : bench;
   // A gradient of fewer elements than a result has is a sum of what these give, as that of a bias.
-  const bool sums_alone = known || model.adds_terms || (comparison.of_gradients && sums_over(bench.numel()));
+  const bool sums_alone = known || model.adds_terms || (row.of_gradients && sums_over(bench.numel()));
   const Tensor most = most_of_narrow_sums(exact, model, sums_alone, dtype);
   Rounding of_additions{.how = narrow};
   if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
@@ -187,29 +180,27 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   return explains(exact, combined_noise(of_sums, of_steps, 1, 1), "intermediate results", roundings);
 }
 
-Tensor Explainer::noise_around_steps(Tensor of_steps, const Comparison& comparison, std::size_t row,
-                                     const Select& select, std::size_t samples, Tensor& lost,
+Tensor Explainer::noise_around_steps(Tensor of_steps, const RowCase& row, std::size_t samples, Tensor& lost,
                                      std::vector<Rounding>& roundings) {
   // What they are formed in is float32, of which a place shows where steps cancel to nothing.
   const Variations::Beside in_float32{.rough = true, .in_float32 = true};
-  const Tensor of_float32 = noise_beside(in_float32, comparison, row, select, samples, lost);
+  const Tensor of_float32 = noise_beside(in_float32, row, samples, lost);
   of_steps = combined_noise(of_steps, of_float32, roundings.front().times, times_of_float32);
   roundings.push_back({in_float32, times_of_float32});
-  if (comparison.pairs[row].device.dtype() != DType::float16) return of_steps;
+  if (row.pair.device.dtype() != DType::float16) return of_steps;
   // Steps that leave the range of float16, at either end, do not leave that of float32.
   const Variations::Beside composed{.rough = true, .composed = true};
   roundings.push_back({composed, 1});
-  return larger_noise(of_steps, noise_beside(composed, comparison, row, select, samples, lost));
+  return larger_noise(of_steps, noise_beside(composed, row, samples, lost));
 }
 
-bool Explainer::sums_stand_still(const Comparison& comparison, std::size_t row, const Select& select,
-                                 std::size_t samples, std::int64_t lanes) {
+bool Explainer::sums_stand_still(const RowCase& row, std::size_t samples, std::int64_t lanes) {
   double sum = 0;
   double count = 0;
-  const Variations::Beside narrow{.arithmetic = narrow_sums(comparison.pairs[row].device.dtype(), lanes)};
+  const Variations::Beside narrow{.arithmetic = narrow_sums(row.pair.device.dtype(), lanes)};
   for (const Variations::Nearby& one : variations_.nearby(narrow, samples)) {
-    const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
-    const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
+    const std::optional<Tensor> exact = row.of(one.bench);
+    const std::optional<Tensor> rounded = row.of(one.rounded);
     if (!exact || !rounded) continue;
     sum += common_factor(*exact, *rounded);
     ++count;
@@ -232,8 +223,7 @@ bool Explainer::errs_in_one_place(const Tensor& bench, const Tensor& device, con
   return has_factor && shape.lean > 1;
 }
 
-bool Explainer::stores_composed_steps(const Comparison& comparison, std::size_t row, const Select& select,
-                                      Judged& judged) {
+bool Explainer::stores_composed_steps(const RowCase& row, Judged& judged) {
   std::optional<DType> half;
   for_each_argument(call_, [&](const Tensor& tensor) {
     if (is_half(tensor.dtype())) half = tensor.dtype();
@@ -241,8 +231,8 @@ bool Explainer::stores_composed_steps(const Comparison& comparison, std::size_t 
   if (arithmetic_.half_rounding == HalfRounding::nothing || !half) return false;
   SumModel model = judged.model;
   model.nearest = false;
-  for (const Tensor& stored : with_stored_steps(comparison, row, select)) {
-    RoundingFit fit = fit_rounding(stored, comparison.pairs[row].device, model, FitUntil::first_beyond);
+  for (const Tensor& stored : with_stored_steps(row)) {
+    RoundingFit fit = fit_rounding(stored, row.pair.device, model, FitUntil::first_beyond);
     if (!fit.explained()) continue;
     judged.model = std::move(model);
     judged.fit = std::move(fit);
@@ -253,52 +243,47 @@ bool Explainer::stores_composed_steps(const Comparison& comparison, std::size_t 
   return false;
 }
 
-std::vector<Tensor> Explainer::with_stored_steps(const Comparison& comparison, std::size_t row, const Select& select) {
+std::vector<Tensor> Explainer::with_stored_steps(const RowCase& row) {
   std::vector<Tensor> results;
-  const std::optional<Tensor> plain = computed_with({}, comparison, row, select);
+  const std::optional<Tensor> plain = computed_with({}, row);
   if (!plain) return results;
   for (const Evaluation& evaluation : variations_.with_stored_steps()) {
-    std::optional<Tensor> stored = tensor_of_row(evaluation, comparison, row, select);
+    std::optional<Tensor> stored = row.of(evaluation);
     if (stored && !bitwise_equal(*stored, *plain)) results.push_back(std::move(*stored));
   }
   return results;
 }
 
-bool Explainer::stores_parts(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
-                             Judged& judged) {
-  const auto& [bench, device] = comparison.pairs[row];
+bool Explainer::stores_parts(const RowCase& row, std::size_t samples, Judged& judged) {
+  const auto& [bench, device] = row.pair;
   const OperatorTraits& traits = op_.traits();
   const bool is_product =
       traits.rounds_once && traits.multiply_adds != nullptr && traits.operand_setting == OperandSetting::products;
   if (!is_product || !arithmetic_.stored_parts.of(device.dtype()) || !judged.model.spread.defined()) return false;
-  if (errs_as_no_cpu_does(comparison, row, select, judged)) return false;
+  if (errs_as_no_cpu_does(row, judged)) return false;
   SumModel model = judged.model;
   model.nearest = false;
   model.noise = noise_of_parts(bench, model.spread, device.dtype());
   if (!errs_like(bench, device, model.noise, times_of_parts)) return false;
   RoundingFit fit = fit_rounding(bench, device, model);
-  if (!is_acceptable(fit, judged.count) || has_common_error(bench, model, {}, comparison, row, select, samples))
-    return false;
+  if (!is_acceptable(fit, judged.count) || has_common_error(bench, model, {}, row, samples)) return false;
   judged.model = std::move(model);
   judged.fit = std::move(fit);
   judged.in_half = "partial sums";
   return true;
 }
 
-bool Explainer::is_rounding_on_a_cpu(Comparison comparison, std::size_t row, const SumStatistics& sums,
-                                     const Select& select) {
-  if (arithmetic_.device_is_known || !is_half(comparison.pairs[row].device.dtype())) return false;
+bool Explainer::is_rounding_on_a_cpu(RowCase row) {
+  if (arithmetic_.device_is_known || !is_half(row.pair.device.dtype())) return false;
   const Replaced<DeviceArithmetic> processor(arithmetic_, {.half_rounding = HalfRounding::every_step});
   const Replaced<OperandRounding> operands(operands_, OperandRounding::none);
-  const Judged judged = judge(comparison, row, sums, select);
-  return judged.is_explained() && !errs_in_common(comparison, row, select, judged) &&
-         !is_otherwise_chosen(comparison, row, select, judged);
+  const Judged judged = judge(row);
+  return judged.is_explained() && !errs_in_common(row, judged) && !is_otherwise_chosen(row, judged);
 }
 
 bool Explainer::has_common_error(const Tensor& bench, const SumModel& model, const std::vector<Rounding>& roundings,
-                                 const Comparison& comparison, std::size_t row, const Select& select,
-                                 std::size_t samples) {
-  const Tensor& device = comparison.pairs[row].device;
+                                 const RowCase& row, std::size_t samples) {
+  const Tensor& device = row.pair.device;
   double factor = common_factor(bench, device);
   if (model.with_stored.defined()) {
     const double beside_stored = common_factor(model.with_stored, device);
@@ -306,7 +291,7 @@ bool Explainer::has_common_error(const Tensor& bench, const SumModel& model, con
   }
   const double allowed = roundings_in_common * epsilon(device.dtype()) / 2;
   if (std::abs(factor) <= allowed || !has_many_values(bench)) return false;
-  const CommonErrors expected = common_errors(roundings, comparison, row, select, samples);
+  const CommonErrors expected = common_errors(roundings, row, samples);
   const auto is_beyond = [&](double by_chance) {
     return factor < expected.least - allowed - by_chance || factor > expected.most + allowed + by_chance;
   };
@@ -315,17 +300,16 @@ bool Explainer::has_common_error(const Tensor& bench, const SumModel& model, con
   const std::int64_t independent =
       std::max(device.numel() / std::max<std::int64_t>(model.longest, 1), groups_of_half_types);
   return is_beyond(times_of_common_error * common_error(bench, device, independent).deviation) &&
-         have_factor_by_chance(roundings, comparison, row, select, samples, independent);
+         have_factor_by_chance(roundings, row, samples, independent);
 }
 
-bool Explainer::have_factor_by_chance(const std::vector<Rounding>& roundings, const Comparison& comparison,
-                                      std::size_t row, const Select& select, std::size_t samples,
+bool Explainer::have_factor_by_chance(const std::vector<Rounding>& roundings, const RowCase& row, std::size_t samples,
                                       std::int64_t independent) {
   bool by_chance = true;
   for (const Rounding& rounding : roundings) {
     for (const Variations::Nearby& one : variations_.nearby(rounding.how, samples)) {
-      const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
-      const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
+      const std::optional<Tensor> exact = row.of(one.bench);
+      const std::optional<Tensor> rounded = row.of(one.rounded);
       if (!exact || !rounded) return false;
       const CommonError common = common_error(*exact, *rounded, independent);
       by_chance = by_chance && std::abs(common.factor) <= most_by_chance * common.deviation;
@@ -334,14 +318,14 @@ bool Explainer::have_factor_by_chance(const std::vector<Rounding>& roundings, co
   return by_chance;
 }
 
-Explainer::CommonErrors Explainer::common_errors(const std::vector<Rounding>& roundings, const Comparison& comparison,
-                                                 std::size_t row, const Select& select, std::size_t samples) {
+Explainer::CommonErrors Explainer::common_errors(const std::vector<Rounding>& roundings, const RowCase& row,
+                                                 std::size_t samples) {
   CommonErrors errors;
   for (const Rounding& rounding : roundings) {
     CommonFactors factors;
     for (const Variations::Nearby& one : variations_.nearby(rounding.how, samples)) {
-      const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
-      const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
+      const std::optional<Tensor> exact = row.of(one.bench);
+      const std::optional<Tensor> rounded = row.of(one.rounded);
       if (exact && rounded) factors.add(common_factor(*exact, *rounded));
     }
     const double mean = rounding.times * factors.mean();

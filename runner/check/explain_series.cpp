@@ -18,13 +18,13 @@ Arithmetic in_series(std::int64_t lanes, bool backwards = false) {
 
 }  // namespace
 
-bool Explainer::adds_in_series(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
-  const auto& [bench, device] = comparison.pairs[row];
+bool Explainer::adds_in_series(const RowCase& row, Judged& judged) {
+  const auto& [bench, device] = row.pair;
   if (device.dtype() == DType::float64 || judged.model.chain >= judged.model.longest) return false;
   const Variations::FewTimes few(variations_, most_elements_of_series);
   // Vectors of 256 and 512 bits, and two of these at a time.
   for (const Arithmetic& arithmetic : {in_series(1), in_series(1, true), in_series(8), in_series(16), in_series(32)}) {
-    const std::optional<Tensor> sound = computed_with(arithmetic, comparison, row, select);
+    const std::optional<Tensor> sound = computed_with(arithmetic, row);
     if (!sound) return false;
     SumModel model = judged.model;
     model.nearest = false;

@@ -3,15 +3,13 @@
 // float64. Both sides are right there, and nothing else is.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <optional>
 
 #include "kernels/evaluate/evaluate.h"
+#include "runner/check/row_case.h"
 
 namespace msrun {
-
-// The tensor of another evaluation that is compared; nothing if it has none.
-using RowOf = std::function<std::optional<Tensor>(const Evaluation&)>;
 
 struct StepSides {
   Tensor bench;                   // the benchmark with the side that is nearer to the device's
