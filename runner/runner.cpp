@@ -8,6 +8,8 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -211,22 +213,56 @@ void make_room_for_others(const SharedQueue& queue, WorkerSlot& slot) {
   slot.kept.store(storage_pool_state().kept, std::memory_order_relaxed);
 }
 
-// A thread that tells the supervisor that this process is not stopped, whatever its other threads are at, and ends it
-// when nobody is left to take its results.
-void start_pulse(const RunnerSetup& setup) {
+// The device whose processes have to go on for the heart to beat.
+class PulseOf {
+ public:
+  bool is_stopped() {
+    const std::lock_guard lock(mutex_);
+    return device_ != nullptr && device_->is_stopped();
+  }
+  void set(const Device* device) {
+    const std::lock_guard lock(mutex_);
+    device_ = device;
+  }
+
+ private:
+  std::mutex mutex_;
+  const Device* device_ = nullptr;
+};
+
+// A thread that tells the supervisor that neither this process nor one of its device is stopped, whatever its other
+// threads are at, and ends it when nobody is left to take its results.
+std::shared_ptr<PulseOf> start_pulse(const RunnerSetup& setup) {
   constexpr int interval = 50;  // milliseconds
+  auto pulse = std::make_shared<PulseOf>();
   const bool alone = runners_of(setup) == 1;
-  std::thread([descriptor = setup.lifeline, queue = setup.queue, &slot = setup.queue.slots[setup.first_slot], alone] {
+  std::thread([descriptor = setup.lifeline, queue = setup.queue, &slot = setup.queue.slots[setup.first_slot], alone,
+               pulse] {
     pollfd lifeline{descriptor, POLLIN, 0};
+    bool is_stopped = false;
     for (int beats = 1; poll(&lifeline, 1, interval) <= 0; ++beats) {
-      slot.heartbeat.fetch_add(1, std::memory_order_relaxed);
+      if (beats % (500 / interval) == 0) is_stopped = pulse->is_stopped();
+      if (!is_stopped) slot.heartbeat.fetch_add(1, std::memory_order_relaxed);
       // What no tensor has asked for in five seconds may serve others.
       if (beats % (5000 / interval) == 0) give_back_idle_storage();
       if (!alone) make_room_for_others(queue, slot);
     }
     _exit(0);
   }).detach();
+  return pulse;
 }
+
+// The pulse is that of the device as long as this lives.
+class BeatsFor {
+ public:
+  BeatsFor(PulseOf& pulse, const Device& device) : pulse_(pulse) { pulse_.set(&device); }
+  ~BeatsFor() { pulse_.set(nullptr); }
+  BeatsFor(const BeatsFor&) = delete;
+  BeatsFor& operator=(const BeatsFor&) = delete;
+
+ private:
+  PulseOf& pulse_;
+};
 
 // Null where the host gives no thread for it, or no memory: calls that wait then keep others waiting.
 std::unique_ptr<TokenWatch> watch_tokens(const RunnerSetup& setup, std::vector<std::thread>& pool) {
@@ -250,10 +286,11 @@ void run_runner(const RunnerSetup& setup) {
   keep_freed_memory(setup.queue.control->memory_budget / runners_of(setup), setup.queue.control->processors);
   catch_fatal_signals();
   passed(QueueStep::runner_started);
-  start_pulse(setup);
+  const std::shared_ptr<PulseOf> pulse = start_pulse(setup);
   passed(QueueStep::pulse_started);
   const std::unique_ptr<Device> device =
       setup.make_device({setup.device_id, setup.alone, setup.queue.control->memory_budget});
+  const BeatsFor device_beats(*pulse, *device);
   setup.queue.slots[setup.first_slot].ready.store(1);
   passed(QueueStep::device_made);
   std::atomic<std::size_t> next_retry{0};

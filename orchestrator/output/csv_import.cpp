@@ -51,7 +51,7 @@ class Source {
  private:
   static std::string contents(const std::string& path) {
     try {
-      InputFile file(path, any_size);
+      InputFile file(path, max_csv_bytes);
       return rest_of(file);
     } catch (const FileError& error) {
       throw UserError(error.what());

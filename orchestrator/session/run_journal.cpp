@@ -201,7 +201,7 @@ std::size_t rows_of(const std::string& csv) {
   if (std::filesystem::status(csv, ignored).type() == std::filesystem::file_type::not_found) return 0;
   std::string bytes;
   try {
-    InputFile file(csv, any_size);
+    InputFile file(csv, max_csv_bytes);
     bytes = rest_of(file);
   } catch (const FileError& error) {
     throw UserError(error.what());

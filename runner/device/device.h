@@ -124,6 +124,10 @@ class Device {
 
   // Whether a thread that runs a call without using the processor only waits: it may compute in another process.
   virtual bool computes_here() const { return true; }
+
+  // Whether a process in which it computes is stopped from outside, so that no call gets on. Asked by another thread,
+  // twice a second.
+  virtual bool is_stopped() const { return false; }
 };
 
 }  // namespace msrun

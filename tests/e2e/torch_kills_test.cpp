@@ -160,5 +160,25 @@ TEST_F(TorchKills, EndWithTheFilesOfAnUndisturbedRun) {
   std::cout << '\n';
 }
 
+// A worker that something outside has stopped shows no sign of life, and neither does its runner then. The calls that
+// it was on are not to blame.
+TEST_F(TorchKills, AStoppedWorkerIsNobodysFault) {
+  const std::string mark = "MSRUN_TEST_MARK=" + scratch_.path().string();
+  Process process({"-api_info", dump("cnn_fp32"), "-o", scratch_ / "out", "--backend", "torch:cpu", "--python",
+                   torch_python(), "-n", "2", "--task-timeout", "10", "--retries", "0", "--repeat", "30"},
+                  scratch_.path(), {mark});
+  std::optional<pid_t> worker;
+  ASSERT_TRUE(eventually(deadline, [&] {
+    if (!worker) worker = process_of(Role::worker, process.pid());
+    return worker && !csv_in(scratch_ / "out", "accuracy_checking_result_").empty();
+  }));
+  ASSERT_EQ(::kill(*worker, SIGSTOP), 0);
+  const Finished finished = process.wait();
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out + finished.err, ::testing::HasSubstr("stopped from outside, no sign of life within 10 s"));
+  EXPECT_TRUE(eventually(30, [&] { return processes_marked(mark).empty(); }))
+      << processes_marked(mark).size() << " processes are left";
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -166,6 +166,8 @@ TEST(ApiPrecisionCompareInputs, WithoutAJournalTheMessagesTellThatADeviceWasSimu
   EXPECT_TRUE(was_simulated(files.details));
   write_file(files.result, titles + "Torch.exp.0,error, ,Suspicious: wrong\r\n");
   EXPECT_FALSE(was_simulated(files.details));
+  fs::resize_file(files.result, std::uintmax_t{1} << 40);  // without a block on the disk
+  EXPECT_THROW(was_simulated(files.details), UserError);
 }
 
 TEST(ApiPrecisionCompareProgram, WritesForeignTextShort) {

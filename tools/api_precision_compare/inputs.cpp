@@ -153,13 +153,14 @@ std::string device_kind(const std::string& csv) { return read_journal_of(csv).ki
 bool was_simulated(const std::string& csv) {
   if (read_journal_of(csv).simulated) return true;
   const std::optional<RunFiles> files = files_with_journal(csv);
-  if (!files || path_exists(files->journal)) return false;
+  std::error_code ignored;
+  // Without the result file nobody knows.
+  if (!files || path_exists(files->journal) || !std::filesystem::is_regular_file(files->result, ignored)) return false;
   try {
-    InputFile result(files->result, any_size);
+    InputFile result(files->result, max_csv_bytes);
     return says_simulated(rest_of(result));
-  } catch (const FileError&) {
-    // Without the result file nobody knows.
-    return false;
+  } catch (const FileError& error) {
+    throw UserError(error.what());
   }
 }
 

@@ -82,8 +82,9 @@ class XlsxFile : public ResultFile {
     lxw_workbook* const book = std::exchange(book_, nullptr);
     const lxw_error error = close_quietly(book);
     if (error != LXW_NO_ERROR) {
-      const std::string cause = errno == 0 ? "" : " (" + errno_text() + ")";
-      throw WriteError("The file " + path_ + " cannot be written: " + lxw_strerror(error) + cause);
+      // The system's reason says more than the library's, if there is one.
+      const std::string cause = errno == 0 ? std::string(lxw_strerror(error)) : errno_text();
+      throw WriteError("The file " + path_ + " cannot be written: " + cause);
     }
     if (!holds(bytes)) throw no_room(ENOSPC);
     std::vector<NamelessFile> files;

@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* notes_name = "bisect.json";
+constexpr const char* log_ending = ".log";
 constexpr int cannot_be_tried = 125;  // as for git bisect run
 
 // Of the command's shell, or of the program that it ran last, for which the shell speaks.
@@ -30,10 +31,11 @@ bool is_by_signal(int exit_code) {
   return exit_code < 0 || (exit_code > signal_of_program && exit_code <= signal_of_program + SIGRTMAX);
 }
 
-// A file name that tells the version; those that hold other characters get a number in addition, of their bytes.
+// A file name that tells the version; those that hold other characters, or are those of other files of a search, get a
+// number in addition, of their bytes.
 std::string name_of(const std::string& version) {
   std::string name;
-  bool changed = version.size() > 100;
+  bool changed = version.size() > 100 || version.ends_with(log_ending) || version == notes_name;
   for (const char c : version) {
     const bool plain = is_alphanumeric(c) || c == '-' || c == '_' || (c == '.' && !name.empty());
     changed = changed || !plain;
@@ -61,7 +63,7 @@ MadeRuns::MadeRuns(std::string folder, std::string command) : folder_(std::move(
 
 std::string MadeRuns::folder_of(const std::string& version) const { return join_path(folder_, name_of(version)); }
 
-std::string MadeRuns::log_of(const std::string& version) const { return folder_of(version) + ".log"; }
+std::string MadeRuns::log_of(const std::string& version) const { return folder_of(version) + log_ending; }
 
 // The placeholder of the folder first: a version may look like one.
 std::string MadeRuns::line_for(const std::string& version) const {

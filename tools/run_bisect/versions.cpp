@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t most_versions = 1'000'000;
+constexpr std::size_t longest_version = 1000;  // bytes
 
 std::vector<std::string> lines_of(std::istream& text, char separator) {
   std::vector<std::string> lines;
@@ -86,6 +87,8 @@ std::vector<std::string> listed_versions(const std::string& file_or_list) {
     std::ifstream file(file_or_list);
     if (!file) throw UserError("The file of versions " + sanitised(file_or_list) + " cannot be read.");
     versions = lines_of(file, '\n');
+  } else if (fs::exists(file_or_list, ignored)) {
+    throw UserError("--versions: " + shell_quoted(sanitised(file_or_list)) + " is no regular file");
   } else if (is_path_of_nothing(file_or_list)) {
     throw UserError("--versions: there is no file " + shell_quoted(sanitised(file_or_list)));
   } else {
@@ -95,6 +98,10 @@ std::vector<std::string> listed_versions(const std::string& file_or_list) {
   if (versions.empty()) throw UserError("--versions: there is no version in " + shell_quoted(sanitised(file_or_list)));
   std::set<std::string> seen;
   for (const std::string& version : versions) {
+    if (version.size() > longest_version) {
+      throw UserError("--versions: " + bounded(sanitised(version)) + " has " + std::to_string(version.size()) +
+                      " bytes, and a version at most " + std::to_string(longest_version));
+    }
     if (!seen.insert(version).second) throw UserError("--versions: " + sanitised(version) + " is there twice");
   }
   return versions;

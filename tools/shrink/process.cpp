@@ -168,6 +168,15 @@ std::optional<int> wait_for(pid_t child, const Deadline& deadline) {
   throw UserError("no process can be started: " + std::system_category().message(code));
 }
 
+// A file of its own, whatever has that name: what a link there points to is not the log's, and a FIFO may have no
+// reader.
+UniqueFd new_log(const std::string& path) {
+  unlink(path.c_str());
+  UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!file) throw UserError(sanitised(path) + " cannot be made: " + errno_text());
+  return file;
+}
+
 }  // namespace
 
 Interrupts::Interrupts() {
@@ -179,8 +188,7 @@ Interrupts::Interrupts() {
 bool Interrupts::came() { return interrupted != 0; }
 
 int run_program(std::vector<std::string> words, const std::string& log, Deadline deadline, Handed handed) {
-  const UniqueFd output(open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!output) throw UserError(log + " cannot be made: " + errno_text());
+  const UniqueFd output = new_log(log);
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());

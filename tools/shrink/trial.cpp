@@ -75,8 +75,11 @@ Trial::Trial(std::vector<std::string> options, std::string folder)
 TrialResult Trial::run(const std::vector<std::string>& input, const std::string& name, Deadline deadline) const {
   std::error_code error;
   fs::remove_all(folder_, error);
-  if (!error) fs::create_directories(folder_, error);
-  if (error) throw WriteError("the folder " + folder_ + " cannot be made anew: " + error.message(), error.value());
+  if (!error) fs::create_directory(folder_, error);
+  if (error) {
+    throw WriteError("The folder " + sanitised(folder_) + " cannot be made anew: " + error.message() + ".",
+                     error.value());
+  }
   const std::string log = folder_ + "/log";
   const std::string out = folder_ + "/out";
   std::vector<std::string> words{own_program("msrun")};
@@ -88,6 +91,10 @@ TrialResult Trial::run(const std::vector<std::string>& input, const std::string&
   Handed workers;
   if (workers_) workers = {workers_->descriptor(), workers_->variable()};
   run_program(words, log, deadline, workers);
+  // A run whose files are gone says nothing about the call.
+  if (!fs::exists(folder_, error)) {
+    throw WriteError("The folder " + sanitised(folder_) + " was removed while it was in use.", ENOENT);
+  }
   TrialResult found = read_result(out, name);
   if (!found.result) found.complaint = complaint_of(log);
   return found;

@@ -24,7 +24,8 @@ std::string without_formula(std::string_view text);
 // text.
 std::string marked_as_text(std::string_view text);
 
-// Appends one field, quoted only if it holds a comma, a quote or a line break.
+// Appends one field, quoted only if it holds a comma, a quote or a line break. A NUL, which readers of CSV refuse,
+// becomes U+2400, its symbol.
 void append_csv_field(std::string& out, std::string_view field);
 
 // Appends a field of words that others have chosen: names, paths and what quotes them. It does not become a formula,

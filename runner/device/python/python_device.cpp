@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -19,6 +20,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/process_end.h"
+#include "kernels/base/processes.h"
 #include "kernels/base/text.h"
 #include "runner/device/device_wait.h"
 #include "runner/device/python/arena.h"
@@ -122,6 +124,14 @@ class PythonDevice final : public Device {
             .stored_parts = stored_parts_};
   }
   bool computes_here() const override { return false; }
+
+  bool is_stopped() const override {
+    return std::ranges::any_of(workers_, [](const auto& worker) {
+      // Who holds it has seen its end.
+      const std::unique_lock lock(worker->dying, std::try_to_lock);
+      return lock && !worker->is_dead && msrun::is_stopped(worker->process.forks().pid);
+    });
+  }
 
   DeviceResult run(const DeviceCall& call) override {
     Lane& lane = lane_of_this_thread();

@@ -40,5 +40,11 @@ TEST(CsvFormula, IsNoTextThatNoneWouldRun) {
   }
 }
 
+TEST(CsvField, HasTheSymbolOfANulInItsPlace) {
+  std::string row;
+  append_csv_field(row, std::string("a\0,b", 4));
+  EXPECT_EQ(row, "\"a\u2400,b\"");
+}
+
 }  // namespace
 }  // namespace msrun

@@ -1,6 +1,7 @@
 // msrun bisect: the planted version at every place, in few runs; versions that cannot be tried; ends that are none.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <csignal>
@@ -347,6 +348,35 @@ TEST_F(RunBisect, WhatIsNotOfTheSearchIsLeftAlone) {
   EXPECT_EQ(read_file(scratch_ / "runs/2/precious"), "mine");
 }
 
+// The log of a command goes into a file of its own: not where a link leads, nor into a FIFO that nobody reads.
+TEST_F(RunBisect, ALogReplacesWhatHasItsName) {
+  write_file(scratch_ / "victim", "precious");
+  fs::create_directories(scratch_ / "runs");
+  fs::create_symlink(scratch_ / "victim", scratch_ / "runs/1.log");
+  fs::create_symlink(scratch_ / "none", scratch_ / "runs/2.log");
+  ASSERT_EQ(mkfifo((scratch_.path() / "runs/3.log").c_str(), 0600), 0);
+  for (const int planted : {1, 2, 3, 4}) {
+    const Finished run = bisect(with_runs(versions_to(4), command(planted, "echo said")));
+    EXPECT_EQ(run.exit_code, 0) << run.err << run.out;
+    fs::remove(scratch_ / "runs/bisect.json");
+    for (const int version : {1, 2, 3, 4}) fs::remove_all(scratch_ / ("runs/" + std::to_string(version)));
+  }
+  EXPECT_EQ(read_file(scratch_ / "victim"), "precious");
+  EXPECT_FALSE(fs::exists(scratch_ / "none"));
+  EXPECT_EQ(read_file(scratch_ / "runs/1.log"), "said\n");
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(scratch_ / "runs/3.log")));
+}
+
+TEST_F(RunBisect, VersionsMayBeCalledLikeFilesOfTheSearch) {
+  const std::string cmd = "V={version}; case \"$V\" in last) cp bad_run/* {out};; *) cp good_run/* {out};; esac";
+  for (const char* versions : {"1,1.log,last", "bisect.json,last"}) {
+    fs::remove_all(scratch_ / "runs");
+    const Finished run = bisect(with_runs(versions, cmd));
+    EXPECT_EQ(run.exit_code, 0) << run.err << run.out;
+    EXPECT_THAT(run.out, HasSubstr("first bad version is last ("));
+  }
+}
+
 TEST_F(RunBisect, WrongUseIsRefusedInOneLine) {
   const std::string good = scratch_ / "good_run";
   const std::vector<std::vector<std::string>> wrong_lines{
@@ -358,6 +388,9 @@ TEST_F(RunBisect, WrongUseIsRefusedInOneLine) {
       {"--good", "a", "--bad", "b", "--versions", "a,b,a", "--command", "{version} {out}"},
       {"--good", "a", "--bad", "b", "--versions", "./none", "--command", "{version} {out}"},
       {"--good", "a", "--bad", "b", "--versions", "versions.txt", "--command", "{version} {out}"},
+      {"--good", good, "--bad", scratch_ / "bad_run", "--versions", good, "--command", "{version} {out}"},
+      {"--good", good, "--bad", scratch_ / "bad_run", "--versions", "/dev/null", "--command", "{version} {out}"},
+      {"--good", "a", "--bad", "b", "--versions", std::string(2000, 'v'), "--command", "{version} {out}"},
   };
   for (const std::vector<std::string>& words : wrong_lines) {
     std::vector<std::string> line = words;

@@ -241,6 +241,27 @@ TEST(Shrink, NamesAFolderThatCannotBeMade) {
               HasSubstr("taken/run cannot be made anew: Not a directory"));
 }
 
+// A call whose recording is gone does not fail, and so would seem unsteady.
+TEST(Shrink, SaysThatItsFolderWasRemoved) {
+  const TemporaryDirectory scratch;
+  const PlantedFault planted = planted_faults().front();
+  const std::string dump_json = scratch.write("dump.json", dump_of(planted));
+  Process search({"--api", planted.call + ".0", "-i", dump_json, "-o", scratch / "small", "--backend", "sim",
+                  "--sim-fault", "*=" + planted.fault, "--times", "1000", "--time", "100"},
+                 scratch.path(), {}, "shrink");
+  ASSERT_TRUE(eventually(60, [&] { return fs::exists(scratch.path() / "small/.work/run/out"); }));
+  std::error_code raced;
+  EXPECT_TRUE(eventually(60, [&] {
+    fs::remove_all(scratch.path() / "small", raced);
+    return !search.running();
+  }));
+  const Finished finished = search.wait();
+  EXPECT_EQ(finished.exit_code, 2) << finished.err;
+  EXPECT_THAT(finished.err, ::testing::AnyOf(HasSubstr("was removed while it was in use"),
+                                             HasSubstr("cannot be made anew: No such file or directory")));
+  EXPECT_THAT(finished.err, ::testing::Not(HasSubstr("does not fail the same way")));
+}
+
 // Interrupts the search once it has found something smaller than before elements.
 Finished interrupted_when_smaller(const Words& words, std::int64_t before, const TemporaryDirectory& scratch) {
   Process process(words, scratch.path(), {}, "shrink");
