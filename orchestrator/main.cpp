@@ -11,6 +11,7 @@
 #include "orchestrator/command/list_apis.h"
 #include "orchestrator/command/list_devices.h"
 #include "orchestrator/command/list_faults.h"
+#include "orchestrator/command/list_judgement.h"
 #include "orchestrator/command/list_standards.h"
 #include "orchestrator/merge/merge.h"
 #include "orchestrator/session/session.h"
@@ -57,6 +58,10 @@ int run(int argc, const char* const* argv) try {
   }
   if (options.list_standards) {
     msrun::print_text(json ? msrun::list_standards_json() : msrun::list_standards_text());
+    return msrun::exit_completed;
+  }
+  if (options.list_judgement) {
+    msrun::print_text(json ? msrun::list_judgement_json() : msrun::list_judgement_text());
     return msrun::exit_completed;
   }
   if (options.list_devices) {

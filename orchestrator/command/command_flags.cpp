@@ -134,6 +134,7 @@ constexpr auto output = std::to_array<Option>({
     {"--durations N", "name the N slowest calls at the end", Takes::one_value},
     {"--list-apis", "print the supported APIs"},
     {"--list-standards", "print the precision standards and limits"},
+    {"--list-judgement", "print the rules by which a difference is explained, in their order"},
     {"--list-devices",
      "print the devices that torch and mindspore, or the plugin of --backend, find: name, memory, versions"},
     {"--list-faults", "print the faults that --sim-fault knows"},

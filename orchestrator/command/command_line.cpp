@@ -101,7 +101,7 @@ void parse_input(const Arguments& arguments, Options& options) {
   options.forward = arguments.text("forward_input_file");
   options.backward = arguments.text("backward_input_file");
   options.real_data_path = arguments.text("real_data_path");
-  if (options.list_apis || options.list_standards || options.list_devices || options.list_faults) return;
+  if (options.prints_list()) return;
   if (options.api_info.empty() && options.forward.empty() && arguments.given("csv_path")) {
     const std::string csv_path = arguments.text("csv_path");
     const RunFiles files = resumed_run_files(csv_path);  // has its own words for what is not there
@@ -317,14 +317,15 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   options.framework = std::move(framework);
   options.list_apis = arguments.given("list_apis");
   options.list_standards = arguments.given("list_standards");
+  options.list_judgement = arguments.given("list_judgement");
   options.list_devices = arguments.given("list_devices");
   options.list_faults = arguments.given("list_faults");
   options.json_lists = arguments.given("json");
-  const bool any_list = options.list_apis || options.list_standards || options.list_devices || options.list_faults;
-  if (options.json_lists && !any_list) {
+  if (options.json_lists && !options.prints_list()) {
     throw UserError(
-        "--json goes with --list-apis, --list-standards, --list-devices or --list-faults; events of a run: "
-        "--message-format json");
+        "--json goes with --list-apis, --list-standards, --list-judgement, --list-devices or --list-faults; events of "
+        "a "
+        "run: --message-format json");
   }
   // Before anything is looked for that belongs to these options.
   if (command == Command::run_overflow_check) refuse_other_than_overflow_check(arguments);

@@ -91,9 +91,11 @@ struct Options {
   bool dry_run = false;         // say what would run, and end
   bool list_apis = false;       // print the supported APIs and end; no input is needed
   bool list_standards = false;  // print the precision standards and end; no input is needed
+  bool list_judgement = false;  // print the rules of the judge and end; no input is needed
   bool list_devices = false;  // print what torch, MindSpore or a plugin finds on this host and end; no input is needed
   bool list_faults = false;   // print the faults of the simulated device and end; no input is needed
   bool json_lists = false;    // these as JSON
+  bool prints_list() const { return list_apis || list_standards || list_judgement || list_devices || list_faults; }
 
   // How the calls run.
   std::vector<int> devices{0};    // distinct ids of at least 0; those above last_usual_device get a notice

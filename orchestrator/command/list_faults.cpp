@@ -10,25 +10,6 @@ namespace {
 
 constexpr std::size_t name_width = 25;  // of the first column
 
-// The words of text behind a first column of its own, broken into lines of the page's width.
-std::string lines_of(std::string line, std::string_view text) {
-  std::string lines;
-  line.resize(std::max(line.size() + 1, name_width), ' ');
-  bool fresh = true;
-  while (!text.empty()) {
-    const std::size_t space = std::min(text.find(' '), text.size());
-    if (!fresh && line.size() + 1 + space > page_width) {
-      lines += line + "\n";
-      line.assign(name_width, ' ');
-      fresh = true;
-    }
-    line += (fresh ? "" : " ") + std::string(text.substr(0, space));
-    fresh = false;
-    text.remove_prefix(std::min(space + 1, text.size()));
-  }
-  return lines + line + "\n";
-}
-
 }  // namespace
 
 std::string list_faults_text() {
@@ -38,7 +19,7 @@ std::string list_faults_text() {
       "any "
       "dtype:\nwrong-element, wrong-block, wrong-once and wrong-on-device) and of the gradients.\n\n";
   for (const SimFaultKind& kind : sim_fault_kinds()) {
-    text += lines_of("  " + spelled(kind), kind.effect);
+    text += beside_column("  " + spelled(kind), name_width, kind.effect);
   }
   return text;
 }

@@ -1,10 +1,15 @@
-// Columns of what --list-standards and --list-faults print.
+// Pages that lists are printed on: --list-standards, --list-faults and --list-judgement.
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 
 namespace msrun {
 
-inline constexpr std::size_t page_width = 110;
+inline constexpr std::size_t page_width = 110;  // columns
+
+// The words of text behind a first column of that width, broken into lines of the page's width.
+std::string beside_column(std::string first, std::size_t width, std::string_view text);
 
 }  // namespace msrun

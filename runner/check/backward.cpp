@@ -13,7 +13,7 @@
 #include "kernels/ops/common/functions.h"
 #include "runner/check/layout.h"
 #include "runner/check/result_dtypes.h"
-#include "runner/check/row_lines.h"
+#include "runner/judge/row_lines.h"
 
 namespace msrun {
 namespace {
@@ -73,9 +73,9 @@ bool are_equal(const List& bench, const List& device) {
 // A way to read the device's gradients, compared with the benchmark's.
 struct Reading {
   Comparison comparison;
-  Explainer* explainer = nullptr;
+  CallCase* call = nullptr;
   const SumStatistics* sums = nullptr;
-  Explainer::Select select;
+  Select select;
   bool of_arguments = true;
   bool moves_only = false;  // what is compared is the gradient of the output
   bool complete = true;     // uses all recorded gradients
@@ -103,9 +103,9 @@ std::vector<std::size_t> same_tensors(const MaterialisedCall& call) {
 
 class BackwardCheck {
  public:
-  BackwardCheck(const BackwardInput& input, Explainer& explainer, const ExplainBackward& explain)
+  BackwardCheck(const BackwardInput& input, CallCase& call, const ExplainBackward& explain)
       : input_(input),
-        explainer_(explainer),
+        call_(call),
         explain_(explain),
         recorded_(input.device.recorded_gradients),
         compat_(input.options.compare.compat_msprobe),
@@ -230,7 +230,7 @@ class BackwardCheck {
   Reading of_arguments(Comparison comparison) {
     Reading reading;
     reading.comparison = std::move(comparison);
-    reading.explainer = &explainer_;
+    reading.call = &call_;
     reading.sums = &input_.bench.gradient_sums;
     return reading;
   }
@@ -323,11 +323,11 @@ class BackwardCheck {
     add_to_rows(*comparison, held + (bench.moves_only ? ", which computes nothing: it is that of the output."
                                                       : ": these are compared."));
     Step& step = *steps_.emplace_back(std::make_unique<Step>(Step{std::move(options), std::move(bench), nullptr}));
-    step.explainer = std::make_unique<Explainer>(input_.op, input_.call, step.bench, step.options, input_.arithmetic);
+    step.call = std::make_unique<CallCase>(input_.op, input_.call, step.bench, step.options, input_.arithmetic);
     Reading reading;
     reading.moves_only = step.bench.moves_only;
     reading.comparison = std::move(*comparison);
-    reading.explainer = step.explainer.get();
+    reading.call = step.call.get();
     reading.sums = &step.bench.gradient_sums;
     reading.select = [laid_out](const Evaluation& evaluation) {
       const List values = laid_out(evaluation.gradients);
@@ -354,7 +354,7 @@ class BackwardCheck {
   }
 
   void explain(Reading& reading) {
-    if (!reading.explained) explain_(*reading.explainer, reading.comparison, *reading.sums, reading.select);
+    if (!reading.explained) explain_(*reading.call, reading.comparison, *reading.sums, reading.select);
     reading.explained = true;
   }
 
@@ -378,15 +378,15 @@ class BackwardCheck {
     return {comparison.status, std::move(comparison.rows), by_chance};
   }
 
-  // A step's benchmark, which its explainer and its reading refer to.
+  // A step's benchmark, which its call and its reading refer to.
   struct Step {
     EvaluationOptions options;
     Evaluation bench;
-    std::unique_ptr<Explainer> explainer;
+    std::unique_ptr<CallCase> call;
   };
 
   const BackwardInput& input_;
-  Explainer& explainer_;
+  CallCase& call_;
   const ExplainBackward& explain_;
   const List& recorded_;  // tensors; empty for a device that computes
   bool compat_;
@@ -398,7 +398,7 @@ class BackwardCheck {
 
 }  // namespace
 
-BackwardResult check_backward(const BackwardInput& input, Explainer& explainer, const ExplainBackward& explain) {
+BackwardResult check_backward(const BackwardInput& input, CallCase& call_case, const ExplainBackward& explain) {
   const MaterialisedCall& call = input.call;
   std::string message = call.backward.message;
   const bool compat = input.options.compare.compat_msprobe;
@@ -413,7 +413,7 @@ BackwardResult check_backward(const BackwardInput& input, Explainer& explainer, 
   if (fails && !of_bench.empty()) throw SkipError(of_bench);
   const std::string& problem = of_bench.empty() ? input.device.backward_problem : of_bench;
   if (!problem.empty()) return skipped_backward(problem);
-  return BackwardCheck(input, explainer, explain).run();
+  return BackwardCheck(input, call_case, explain).run();
 }
 
 }  // namespace msrun

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "runner/check/check.h"
-#include "runner/check/explain.h"
+#include "runner/judge/judge.h"
 
 namespace msrun {
 
@@ -39,10 +39,10 @@ struct BackwardResult {
   bool shares_by_chance = true;  // Comparison::is_chance
 };
 
-// Explainer::explain, by whoever counts the memory that it was refused.
-using ExplainBackward = std::function<void(Explainer&, Comparison&, const SumStatistics&, const Explainer::Select&)>;
+// judge(), by whoever counts the memory that it was refused.
+using ExplainBackward = std::function<void(CallCase&, Comparison&, const SumStatistics&, const Select&)>;
 
-// explainer is that of the call. Throws SkipError where the gradients cannot be compared.
-BackwardResult check_backward(const BackwardInput& input, Explainer& explainer, const ExplainBackward& explain);
+// call_case is that of the call. Throws SkipError where the gradients cannot be compared.
+BackwardResult check_backward(const BackwardInput& input, CallCase& call_case, const ExplainBackward& explain);
 
 }  // namespace msrun

@@ -15,7 +15,6 @@
 #include "runner/check/backward.h"
 #include "runner/check/damaged_files.h"
 #include "runner/check/dropout_check.h"
-#include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
 #include "runner/check/input_notes.h"
 #include "runner/check/lowered_call.h"
@@ -25,10 +24,11 @@
 #include "runner/check/repeated_run.h"
 #include "runner/check/result_dtypes.h"
 #include "runner/check/rounded_inputs.h"
-#include "runner/check/row_lines.h"
 #include "runner/check/sampled.h"
 #include "runner/check/second_look.h"
 #include "runner/dialects/error_data.h"
+#include "runner/judge/judge.h"
+#include "runner/judge/row_lines.h"
 #include "runner/results/counts.h"
 #include "runner/results/reason.h"
 
@@ -188,10 +188,10 @@ class Check {
       refused_ = refused_tensors();
       if (!options_.compare.compat_msprobe) lowered = LoweredCall::of(op, call, benchmark);
       require_memory_for_judging();
-      Explainer explainer(op, lowered ? lowered->call : call, lowered ? lowered->bench : bench, benchmark,
-                          device_.arithmetic());
-      lowered_ = {lowered ? &explainer : nullptr, lowered ? &*lowered : nullptr};
-      compare(op, call, bench, benchmark, device, explainer);
+      CallCase call_case(op, lowered ? lowered->call : call, lowered ? lowered->bench : bench, benchmark,
+                         device_.arithmetic());
+      lowered_ = {lowered ? &call_case : nullptr, lowered ? &*lowered : nullptr};
+      compare(op, call, bench, benchmark, device, call_case);
     }
     if (is_reordered && !result_.forward_rows.empty()) add_line(result_.forward_rows.front(), OrderChoice::message);
     add_namesake(bench);
@@ -298,7 +298,7 @@ class Check {
   }
 
   void compare(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
-               const EvaluationOptions& benchmark, const DeviceResult& device, Explainer& explainer) {
+               const EvaluationOptions& benchmark, const DeviceResult& device, CallCase& call_case) {
     const bool float8 = has_float8_input(call);
     const OutputChoice choice =
         options_.compare.compat_msprobe ? OutputChoice{} : OutputChoice(op, call, bench, device.output);
@@ -312,7 +312,7 @@ class Check {
     if (const std::string message = choice.message(); choice.row() < forward.rows.size() && !message.empty()) {
       add_line(forward.rows[choice.row()], message);
     }
-    explain(explainer, forward, bench.output_sums, [&](const Evaluation& evaluation) {
+    explain(call_case, forward, bench.output_sums, [&](const Evaluation& evaluation) {
       return leaves({compared_output(choice.applied(evaluation), *traits_)});
     });
     const bool judges_dtypes = knows_dtypes(call);
@@ -323,10 +323,9 @@ class Check {
     result_.forward_rows = std::move(forward.rows);
     const BackwardInput backward{
         op, call, bench, benchmark, device, options_, device_.arithmetic(), forward.status == Status::error, float8};
-    BackwardResult gradients =
-        check_backward(backward, explainer,
-                       [&](Explainer& of, Comparison& comparison, const SumStatistics& sums,
-                           const Explainer::Select& select) { explain(of, comparison, sums, select); });
+    BackwardResult gradients = check_backward(backward, call_case,
+                                              [&](CallCase& of, Comparison& comparison, const SumStatistics& sums,
+                                                  const Select& select) { explain(of, comparison, sums, select); });
     result_.backward = gradients.status;
     result_.backward_rows = std::move(gradients.rows);
     if (judges_dtypes) judge_gradient_dtypes(call, *options_.dialect, device.gradients, result_.backward_rows);
@@ -346,12 +345,11 @@ class Check {
     if (!result_.forward_rows.empty()) add_line(result_.forward_rows.front(), namesake);
   }
 
-  void explain(Explainer& explainer, Comparison& comparison, const SumStatistics& sums,
-               const Explainer::Select& select) {
+  void explain(CallCase& call_case, Comparison& comparison, const SumStatistics& sums, const Select& select) {
     refused_ = refused_tensors();
     try {
-      if (&explainer == lowered_.first) lowered_.second->judge(select(lowered_.second->bench), comparison);
-      explainer.explain(comparison, sums, select, options_.compare.compat_msprobe);
+      if (&call_case == lowered_.first) lowered_.second->judge(select(lowered_.second->bench), comparison);
+      judge(call_case, comparison, sums, select, options_.compare.compat_msprobe);
     } catch (const SkipError&) {
       // Where what it computes is too much work, the rows stay unexplained; where memory is short, nothing of the call
       // counts.
@@ -427,7 +425,7 @@ class Check {
   const OperatorTraits* traits_ = &ordinary_traits;  // of the call's operator, once that is found
   bool shares_by_chance_ = false;
   // Who judges by a lowered call, and which; none if autocast has lowered none.
-  std::pair<const Explainer*, const LoweredCall*> lowered_;
+  std::pair<const CallCase*, const LoweredCall*> lowered_;
   std::vector<std::string> notes_;             // on the tensor files of the call
   std::uint64_t refused_ = refused_tensors();  // before the step that runs now
 };

@@ -6,7 +6,7 @@
 #include "kernels/base/error.h"
 #include "kernels/compare/message_lines.h"
 #include "kernels/io/torch/pt_file.h"
-#include "runner/check/row_lines.h"
+#include "runner/judge/row_lines.h"
 
 namespace msrun {
 namespace {

@@ -9,8 +9,8 @@
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/tensor/memory.h"
 #include "runner/check/checksums.h"
-#include "runner/check/row_lines.h"
 #include "runner/device/device.h"
+#include "runner/judge/row_lines.h"
 
 namespace msrun {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/compare/message_lines.h"
-#include "runner/check/row_lines.h"
+#include "runner/judge/row_lines.h"
 
 namespace msrun {
 namespace {

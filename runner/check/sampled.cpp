@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "kernels/base/error.h"
-#include "runner/check/axis_samples.h"
 #include "runner/check/backward.h"
-#include "runner/check/explain.h"
-#include "runner/check/row_lines.h"
+#include "runner/judge/axis_samples.h"
+#include "runner/judge/judge.h"
+#include "runner/judge/row_lines.h"
 
 namespace msrun {
 namespace {
@@ -303,12 +303,13 @@ class SampledCheck {
   bool places_agree(const AxisSample& sample, const MaterialisedCall& call, const Evaluation& bench) {
     const Dialect& dialect = *input_.options.dialect;
     const ComparedCall compared{input_.op, call, input_.options.compare, false};
-    Explainer explainer(input_.op, call, bench, options_, input_.arithmetic);
+    CallCase call_case(input_.op, call, bench, options_, input_.arithmetic);
     if (sample.axis.result) {
       const Tensor device = at_places(output_, *sample.axis.result, sample.places);
       Comparison forward = dialect.compare_outputs(compared, bench.output, device);
-      explainer.explain(
-          forward, bench.output_sums, [](const Evaluation& evaluation) { return leaves({evaluation.output}); }, false);
+      judge(
+          call_case, forward, bench.output_sums,
+          [](const Evaluation& evaluation) { return leaves({evaluation.output}); }, false);
       if (forward.rows.size() != 1 || !is_sound(forward, bench.output_sums)) return false;
       take(of_output_, std::move(forward.rows.front()), device, output_);
       note_places(of_output_, sample);
@@ -321,8 +322,8 @@ class SampledCheck {
                                   dialect.compared_gradients(call, device, false));
     if (!backward) return false;
     backward->of_gradients = true;
-    explainer.explain(
-        *backward, bench.gradient_sums,
+    judge(
+        call_case, *backward, bench.gradient_sums,
         [&](const Evaluation& evaluation) {
           return leaves(dialect.compared_gradients(call, evaluation.gradients, false));
         },

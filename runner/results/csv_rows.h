@@ -29,7 +29,7 @@ std::optional<RowName> parse_row_name(std::string_view text);
 std::optional<Status> parse_status(std::string_view text);
 
 // Sets what the check has found out about a row beside its status from what it has written into the row's message
-// (runner/check/explain_texts.h): whether rounding explains it, and whether it proves little.
+// (runner/judge/sentences.h): whether rounding explains it, and whether it proves little.
 void read_verdict(DetailsRow& row);
 
 }  // namespace msrun

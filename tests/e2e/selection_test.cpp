@@ -187,7 +187,7 @@ TEST_F(SelectedCalls, ErrorDataLieBesideTheCsvs) {
 }
 
 TEST_F(SelectedCalls, ListsArePrintedAsJson) {
-  for (const char* list : {"--list-apis", "--list-standards", "--list-faults"}) {
+  for (const char* list : {"--list-apis", "--list-standards", "--list-judgement", "--list-faults"}) {
     for (const std::vector<std::string>& words :
          {std::vector<std::string>{list, "--json"}, {list, "--message-format", "json"}}) {
       const Finished run = msrun(words, scratch_.path());

@@ -22,7 +22,7 @@ constexpr auto exceptions = std::to_array<OperatorNameException>({
     {"orchestrator/plan/call_filter.cpp", "matmul", "an example in a help"},
     {"orchestrator/session/host_slowness.cpp", "add matmul", "the calls by which a host's speed is measured"},
     {"orchestrator/session/run_identity.cpp", "all", "which part of a run is checked"},
-    {"runner/check/altered_calls.cpp", "amax amin bilinear floor linear mean prod sum tanh trunc zeros",
+    {"runner/judge/altered_calls.cpp", "amax amin bilinear floor linear mean prod sum tanh trunc zeros",
      "what parameters take, by the names of the parameters"},
     {"runner/device/python/msrun_torch_worker/forms.py",
      "__eq__ __ne__ __setitem__ _fused_adamw_ cond contiguous eig gru is_contiguous lstm lstsq matrix_rank norm qr "

@@ -242,6 +242,7 @@ TEST(CommandLine, InputIsRequired) {
   EXPECT_EQ(usage_error({"-api_info", "-o", "x"}), "-api_info needs a value");
   EXPECT_TRUE(parse({"--list-apis"}).list_apis);
   EXPECT_TRUE(parse({"--list-standards"}).list_standards);
+  EXPECT_TRUE(parse({"--list-judgement"}).list_judgement);
   EXPECT_TRUE(parse({"--list-faults", "--json"}).list_faults);
   EXPECT_TRUE(parse({"--list-apis", "--json"}).json_lists);
   EXPECT_THAT(usage_error_with_input({"--json"}), HasSubstr("--json goes with --list-apis, --list-standards"));

@@ -1,5 +1,5 @@
 // Devices that compute another call than the recorded one: the Message names which.
-#include "runner/check/altered_calls.h"
+#include "runner/judge/altered_calls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

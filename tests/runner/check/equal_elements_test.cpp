@@ -10,7 +10,7 @@
 
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/evaluate/materialise.h"
-#include "runner/check/variations.h"
+#include "runner/judge/variations.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
 

@@ -1,5 +1,5 @@
 // Which results are said to be explained by rounding, which are not, and which causes are named for those.
-#include "runner/check/explain.h"
+#include "runner/judge/judge.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/evaluate/materialise.h"
-#include "runner/check/call_part.h"
+#include "runner/judge/call_part.h"
 #include "tests/runner/check/support.h"
 
 namespace msrun::testing {

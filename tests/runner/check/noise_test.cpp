@@ -1,5 +1,5 @@
 // What a few elements of a result may err more than the samples of its noise have shown.
-#include "runner/check/noise.h"
+#include "runner/judge/noise.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 
 #include "kernels/compare/rounding.h"
 #include "kernels/numeric/random_projection.h"
-#include "runner/check/axis_samples.h"
+#include "runner/judge/axis_samples.h"
 #include "tests/runner/check/support.h"
 
 namespace msrun::testing {

@@ -1,5 +1,5 @@
 // Which elements lie on a step but for rounding: those, and none that merely move a lot with the arguments.
-#include "runner/check/step_sides.h"
+#include "runner/judge/step_sides.h"
 
 #include <gtest/gtest.h>
 

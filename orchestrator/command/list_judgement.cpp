@@ -1,0 +1,48 @@
+#include "orchestrator/command/list_judgement.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "orchestrator/command/page_width.h"
+#include "runner/judge/rules.h"
+#include "runner/judge/vetoes.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::size_t name_width = 30;  // of the first column
+
+}  // namespace
+
+std::string list_judgement_text() {
+  std::string text =
+      "A result is compared with the benchmark. If it differs, rules are asked in this order how much error sound\n"
+      "arithmetic may have made in it. The first whose allowance covers every element explains it. Vetoes may still\n"
+      "object. What no rule covers is suspicious.\n";
+  std::optional<Stage> stage;
+  int number = 0;
+  for (const Rule& rule : rules()) {
+    if (rule.stage != stage) text += "\n" + std::string(reason_of(rule.stage)) + "\n";
+    stage = rule.stage;
+    const std::string count = std::to_string(++number);
+    text += beside_column((count.size() == 1 ? "  " : " ") + count + "  " + std::string(rule.name), name_width,
+                          std::string(rule.reason) + " (" + std::string(text_of(rule.cost)) + ")");
+  }
+  text += "\nVetoes against what a rule explains.\n";
+  for (const Veto& veto : vetoes()) text += beside_column("     " + std::string(veto.name), name_width, veto.reason);
+  return text;
+}
+
+std::string list_judgement_json() {
+  using Json = nlohmann::ordered_json;
+  Json all_rules = Json::array();
+  for (const Rule& rule : rules()) {
+    all_rules.push_back(
+        {{"name", rule.name}, {"stage", name_of(rule.stage)}, {"cost", name_of(rule.cost)}, {"reason", rule.reason}});
+  }
+  Json all_vetoes = Json::array();
+  for (const Veto& veto : vetoes()) all_vetoes.push_back({{"name", veto.name}, {"reason", veto.reason}});
+  return Json{{"rules", std::move(all_rules)}, {"vetoes", std::move(all_vetoes)}}.dump() + "\n";
+}
+
+}  // namespace msrun

@@ -1,0 +1,94 @@
+// Devices that store what a call computes on the way, and go on with what is left of it.
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/compare/estimates.h"
+#include "runner/judge/evidence.h"
+#include "runner/judge/noise.h"
+#include "runner/judge/rules.h"
+
+namespace msrun {
+namespace {
+
+// The errors of all elements together are at most so many times those of a product whose parts are stored, because the
+// sums of parts may be stored, too.
+constexpr double times_of_parts = 2;
+
+}  // namespace
+
+std::vector<Tensor> with_stored_steps(const RowCase& row) {
+  std::vector<Tensor> results;
+  const std::optional<Tensor> plain = row.computed_with({});
+  if (!plain) return results;
+  for (const Evaluation& evaluation : row.call.variations.with_stored_steps()) {
+    std::optional<Tensor> stored = row.of(evaluation);
+    if (stored && !bitwise_equal(*stored, *plain)) results.push_back(std::move(*stored));
+  }
+  return results;
+}
+
+namespace rule {
+
+Answer stored_intermediates(RowCase& row, Explanation& judged) {
+  const auto& [bench, device] = row.pair;
+  const std::optional<Tensor> sound = row.computed_with({});
+  if (!sound) return Answer::open;
+  const RoundingFit of_sound = fit_rounding(bench, *sound, judged.model);
+  if (is_acceptable(of_sound, bench.numel())) return Answer::open;
+  SumModel model = judged.model;
+  model.with_stored = *sound;
+  RoundingFit fit = fit_rounding(bench, device, model, FitUntil::first_beyond);
+  // Results that are rounded on the way differ by a place the more often; those of the device not oftener.
+  if (!fit.explained() || judged.fit.misrounded > 2 * of_sound.misrounded + tolerated_misrounded(bench.numel()))
+    return Answer::open;
+  fit.misrounded = 0;
+  judged.model = std::move(model);
+  judged.fit = std::move(fit);
+  judged.stored = true;
+  return Answer::explained;
+}
+
+Answer stored_steps(RowCase& row, Explanation& judged) {
+  std::optional<DType> half;
+  for_each_argument(row.call.materialised, [&](const Tensor& tensor) {
+    if (is_half(tensor.dtype())) half = tensor.dtype();
+  });
+  if (row.arithmetic.half_rounding == HalfRounding::nothing || !half) return Answer::open;
+  SumModel model = judged.model;
+  model.nearest = false;
+  for (const Tensor& stored : with_stored_steps(row)) {
+    RoundingFit fit = fit_rounding(stored, row.pair.device, model, FitUntil::first_beyond);
+    if (!fit.explained()) continue;
+    judged.model = std::move(model);
+    judged.fit = std::move(fit);
+    judged.stored = true;
+    judged.stored_as = half;
+    return Answer::explained;
+  }
+  return Answer::open;
+}
+
+Answer stored_parts(RowCase& row, Explanation& judged) {
+  const auto& [bench, device] = row.pair;
+  const OperatorTraits& traits = row.call.op.traits();
+  const bool is_product =
+      traits.rounds_once && traits.multiply_adds != nullptr && traits.operand_setting == OperandSetting::products;
+  if (!is_product || !row.arithmetic.stored_parts.of(device.dtype()) || !judged.model.spread.defined())
+    return Answer::open;
+  if (errs_as_no_cpu_does(row, judged)) return Answer::open;
+  SumModel model = judged.model;
+  model.nearest = false;
+  model.noise = noise_of_parts(bench, model.spread, device.dtype());
+  if (!errs_like(bench, device, model.noise, times_of_parts)) return Answer::open;
+  RoundingFit fit = fit_rounding(bench, device, model);
+  if (!is_acceptable(fit, judged.count) || has_common_error(bench, model, {}, row, first_noise_samples))
+    return Answer::open;
+  judged.model = std::move(model);
+  judged.fit = std::move(fit);
+  judged.in_half = "partial sums";
+  return Answer::explained;
+}
+
+}  // namespace rule
+}  // namespace msrun

@@ -1,0 +1,47 @@
+#include "runner/judge/vetoes.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace msrun {
+namespace {
+
+constexpr std::array table{
+    Veto{"common factor", "All elements are off by one factor, which neither roundings nor chance make so large.", true,
+         veto::errs_in_common},
+    Veto{"another call", "Bit by bit the result is that of a call with another flag, text or number.", false,
+         veto::is_otherwise_chosen},
+};
+
+}  // namespace
+
+std::span<const Veto> vetoes() { return table; }
+
+bool is_refused(const RowCase& row, const Explanation& known, bool silent) {
+  return std::ranges::any_of(
+      table, [&](const Veto& veto) { return (!silent || veto.asked_of_compat) && veto.objects(row, known); });
+}
+
+void refuse(const RowCase& row, Explanation& judged) {
+  const auto& [bench, device] = row.pair;
+  SumModel nothing;
+  nothing.exact = true;
+  RoundingFit fit = fit_rounding(bench, device, nothing);
+  fit.max_share = 1;
+  fit.shares_beyond.assign(fit.shares_beyond.size(), 1);
+  judged.fit = std::move(fit);
+  judged.on_steps = 0;
+  judged.alternatives = 0;
+  judged.in_half = "";
+  if (!judged.part.defined()) return;
+  // What is known of the elements of a part is of another shape.
+  SumModel of_all;
+  of_all.longest = judged.model.longest;
+  of_all.chain = judged.model.chain;
+  of_all.of_logarithms = judged.model.of_logarithms;
+  judged.model = std::move(of_all);
+  judged.part = {};
+}
+
+}  // namespace msrun
