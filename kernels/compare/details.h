@@ -31,6 +31,18 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
+// How the rules of the judge were answered of a row that needed more than a glance (runner/judge/rules.h).
+struct Judgement {
+  struct Asked {
+    std::uint8_t rule = 0;   // its code
+    std::uint64_t open = 0;  // elements that it, and those before it, leave open
+    double share = 0;        // the largest error, as a share of what they grant
+  };
+  std::vector<Asked> asked;  // in their order; the last has ended it
+  bool explained = false;    // the last of them covers every element
+  std::uint8_t veto = 0;     // the code of the veto that refuses the row all the same; 0: none
+};
+
 struct DetailsRow {
   std::string bench_dtype = " ";  // "torch.float64", "<class 'int'>" or one space
   std::string device_dtype = " ";
@@ -48,6 +60,8 @@ struct DetailsRow {
   Trust trust;
   // Where and by how much a float output differs that rounding does not explain.
   std::optional<Difference> difference = {};
+  // Nothing where a glance was enough, or the row is not judged so.
+  std::optional<Judgement> judgement = {};
 
   DetailsRow() = default;
   // With blank cells.

@@ -34,6 +34,7 @@
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/command/journal_text.h"
 #include "orchestrator/command/result_json.h"
+#include "orchestrator/command/why.h"
 #include "orchestrator/output/run_paths.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/reason.h"
@@ -51,6 +52,8 @@ constexpr std::string_view journal_usage = "msrun journal PATH... [--json] [--du
 constexpr auto journal_output_options = std::to_array<Option>({
     {"--json", "JSON in place of the text: an object, or an array of them if there are several journals"},
     {"--durations N", "name the N slowest calls as well", Takes::one_value},
+    {"--why CALL", "tell which rules of the judge were asked of the call, and which ended it (--list-judgement)",
+     Takes::one_value},
     {"--export FILE", "every result with its metrics as a JSON line; - for stdout", Takes::one_value},
 });
 
@@ -63,7 +66,8 @@ CommandDescription journal_description() {
   command.usage = {journal_usage};
   command.sections = {
       {"Examples",
-       {{"msrun journal out", "what is finished in the runs whose files are in out, as text"},
+       {{"msrun journal out --why Functional.linear.3", "how the verdict of a call was made"},
+        {"msrun journal out", "what is finished in the runs whose files are in out, as text"},
         {"msrun journal out/accuracy_checking_result_20261121071535.csv --export -", "all results as JSON lines"}}}};
   command.groups = {{"Output", journal_output_options}};
   command.exit_meanings = {
@@ -283,6 +287,20 @@ std::vector<JournalContents> read_journals(const std::vector<std::string>& paths
   return journals;
 }
 
+// Of all journals that have the call. Throws UserError if none has.
+std::string why_of(const std::vector<JournalContents>& journals, const std::string& call) {
+  std::string text;
+  for (const JournalContents& contents : journals) {
+    for (std::uint32_t task = 0; task < contents.results.tasks(); ++task) {
+      if (!contents.results.has(task) || contents.results.outline(task).name != call) continue;
+      if (journals.size() > 1) text += (text.empty() ? "" : "\n") + sanitised(contents.path) + ":\n";
+      text += why_text(contents.results.get(task));
+    }
+  }
+  if (text.empty()) throw UserError("--why: there is no result of " + shell_quoted(sanitised(call)));
+  return text;
+}
+
 std::string shown(const std::vector<JournalContents>& journals, const JournalOptions& options) {
   if (options.json) {
     Json array = Json::array();
@@ -341,6 +359,10 @@ std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vect
     options.export_path = arguments.text("export");
     if (options.export_path.empty()) throw UserError("--export needs a file, or - for stdout");
   }
+  options.why = arguments.text("why");
+  if (!options.why.empty() && (options.json || options.durations > 0 || !options.export_path.empty())) {
+    throw UserError("--why stands alone: without --json, --durations and --export");
+  }
   if (options.json && options.export_path == "-") throw UserError("--json and --export - exclude each other");
   return options;
 }
@@ -348,9 +370,13 @@ std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vect
 int show_journals(const JournalOptions& options) {
   const std::vector<std::string> paths = journals_of(options.paths);
   const std::vector<JournalContents> journals =
-      read_journals(paths, !options.export_path.empty() || options.durations > 0);
+      read_journals(paths, !options.export_path.empty() || !options.why.empty() || options.durations > 0);
   const int code = journals.size() == paths.size() ? exit_completed : exit_usage;
   if (journals.empty()) return code;
+  if (!options.why.empty()) {
+    print_text(why_of(journals, options.why));
+    return code;
+  }
   if (options.export_path == "-") {
     export_to_stdout(journals);
     return code;

@@ -13,6 +13,7 @@ struct JournalOptions {
   // Journals, CSVs beside them, or directories that hold them; at least one.
   std::vector<std::string> paths;
   bool json = false;            // one JSON object in place of the text
+  std::string why;              // the call whose judgement is told, in place of all else; empty: none
   std::uint32_t durations = 0;  // how many of the slowest calls are named
   std::string export_path;      // where every result goes as a JSON line; "-": stdout, and nothing else; empty: nowhere
 };

@@ -10,7 +10,7 @@
 namespace msrun {
 namespace {
 
-constexpr std::size_t name_width = 30;  // of the first column
+constexpr std::size_t rule_width = 30;  // of the first column
 
 }  // namespace
 
@@ -25,11 +25,11 @@ std::string list_judgement_text() {
     if (rule.stage != stage) text += "\n" + std::string(reason_of(rule.stage)) + "\n";
     stage = rule.stage;
     const std::string count = std::to_string(++number);
-    text += beside_column((count.size() == 1 ? "  " : " ") + count + "  " + std::string(rule.name), name_width,
+    text += beside_column((count.size() == 1 ? "  " : " ") + count + "  " + std::string(rule.name), rule_width,
                           std::string(rule.reason) + " (" + std::string(text_of(rule.cost)) + ")");
   }
   text += "\nVetoes against what a rule explains.\n";
-  for (const Veto& veto : vetoes()) text += beside_column("     " + std::string(veto.name), name_width, veto.reason);
+  for (const Veto& veto : vetoes()) text += beside_column("     " + std::string(veto.name), rule_width, veto.reason);
   return text;
 }
 

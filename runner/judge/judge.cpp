@@ -77,13 +77,17 @@ bool is_rounding_on_a_cpu(RowCase row) {
   row.arithmetic = {.half_rounding = HalfRounding::every_step};
   row.operands = OperandRounding::none;
   const Explanation judged = explained(row);
-  return judged.is_explained() && !is_refused(row, judged, false);
+  return judged.is_explained() && objecting(row, judged, false) == nullptr;
 }
 
 void explain_row(RowCase& row, DetailsRow& details, bool silent) {
   const auto& [bench, device] = row.pair;
   Explanation judged = explained(row);
-  if (judged.is_explained() && is_refused(row, judged, silent)) refuse(row, judged);
+  const Veto* const veto = judged.is_explained() ? objecting(row, judged, silent) : nullptr;
+  if (!judged.is_at_a_glance || veto != nullptr) {
+    details.judgement = {judged.asked, judged.is_explained(), veto == nullptr ? std::uint8_t{0} : veto->code};
+  }
+  if (veto != nullptr) refuse(row, judged);
   const bool explained = judged.is_explained();
   details.beyond_rounding = !explained;
   details.rounding_only = explained && details.status != Status::pass;
@@ -133,14 +137,24 @@ void Explanation::take_beside_steps() {
 
 Explanation explained(RowCase& row) {
   Explanation known = nothing_known(row);
+  std::vector<Judgement::Asked> asked;
   std::optional<Stage> reached;
   bool asks = false;
+  bool ends = false;
   for (const Rule& rule : rules()) {
     if (rule.stage != reached) asks = is_asked(rule.stage, row, known);
     reached = rule.stage;
-    if (asks && rule.ask(row, known) != Answer::open) return known;
+    if (!asks) continue;
+    ends = rule.ask(row, known) != Answer::open;
+    // Of a part of the call these are the rules that were asked of it.
+    asked.insert(asked.end(), known.asked.begin(), known.asked.end());
+    known.asked.clear();
+    asked.push_back({rule.code, static_cast<std::uint64_t>(known.fit.beyond), known.fit.max_share});
+    if (ends) break;
   }
-  known.take_beside_steps();
+  if (!ends) known.take_beside_steps();
+  known.asked = std::move(asked);
+  known.is_at_a_glance = reached == Stage::glance;
   return known;
 }
 

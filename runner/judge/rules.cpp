@@ -1,5 +1,6 @@
 #include "runner/judge/rules.h"
 
+#include <algorithm>
 #include <array>
 
 #include "kernels/compare/standards.h"
@@ -13,57 +14,62 @@ namespace {
 constexpr double hopeless_share = 100;
 
 constexpr std::array table{
-    Rule{"copies", Stage::glance, Cost::pass_over_result,
+    Rule{1, "copies", Stage::glance, Cost::pass_over_result,
          "What only moves elements has those of the benchmark, bit by bit.", rule::copies},
-    Rule{"last place", Stage::glance, Cost::pass_over_result,
+    Rule{2, "last place", Stage::glance, Cost::pass_over_result,
          "Storing a result rounds it to a neighbour of the exact value.", rule::last_place},
-    Rule{"screens", Stage::glance, Cost::pass_over_result,
+    Rule{3, "screens", Stage::glance, Cost::pass_over_result,
          "A pass is within the last steps of its formula, or of its sums.", rule::screens},
-    Rule{"typical sums", Stage::glance, Cost::pass_over_result, "Terms of sums are as large as a typical result.",
+    Rule{4, "typical sums", Stage::glance, Cost::pass_over_result, "Terms of sums are as large as a typical result.",
          rule::typical_sums},
-    Rule{"same in its dtypes", Stage::glance, Cost::one_evaluation, "A pass is what the call gives in its own dtypes.",
-         rule::same_in_its_dtypes},
-    Rule{"sides of steps, large", Stage::large_call, Cost::some_evaluations,
+    Rule{5, "same in its dtypes", Stage::glance, Cost::one_evaluation,
+         "A pass is what the call gives in its own dtypes.", rule::same_in_its_dtypes},
+    Rule{6, "sides of steps, large", Stage::large_call, Cost::some_evaluations,
          "On a step but for rounding either side is right.", rule::sides_in_large_calls},
-    Rule{"part of a large call", Stage::large_call, Cost::part_of_call,
+    Rule{7, "part of a large call", Stage::large_call, Cost::part_of_call,
          "A part of the call that is computed alone stands for it.", rule::part_of_large_call},
-    Rule{"nothing rounds", Stage::few_samples, Cost::samples,
+    Rule{8, "nothing rounds", Stage::few_samples, Cost::samples,
          "What rounds nothing on the way is granted its last place alone.", rule::nothing_rounds},
-    Rule{"few terms", Stage::few_samples, Cost::some_evaluations,
+    Rule{9, "few terms", Stage::few_samples, Cost::some_evaluations,
          "A sum of few elements errs by the roundings of so few additions at most.", rule::few_terms},
-    Rule{"sides of steps", Stage::few_samples, Cost::some_evaluations,
+    Rule{10, "sides of steps", Stage::few_samples, Cost::some_evaluations,
          "On a step but for rounding either side is right.", rule::sides_of_steps},
-    Rule{"terms", Stage::few_samples, Cost::samples,
+    Rule{11, "terms", Stage::few_samples, Cost::samples,
          "Terms that cancel are larger than their sum; changed inputs show how large.", rule::terms_by_few_samples},
-    Rule{"rounded operands", Stage::few_samples, Cost::one_evaluation,
+    Rule{12, "rounded operands", Stage::few_samples, Cost::one_evaluation,
          "The device's settings let it round float32 operands of products.", rule::rounded_operands},
-    Rule{"series", Stage::few_samples, Cost::some_evaluations,
+    Rule{13, "series", Stage::few_samples, Cost::some_evaluations,
          "Some devices add all terms of a long sum one after the other.", rule::added_in_series},
-    Rule{"stored results", Stage::few_samples, Cost::one_evaluation,
+    Rule{14, "stored results", Stage::few_samples, Cost::one_evaluation,
          "The call in its own dtypes stores intermediate results, and errs as much.", rule::stored_intermediates},
-    Rule{"stored steps", Stage::few_samples, Cost::some_evaluations,
+    Rule{15, "stored steps", Stage::few_samples, Cost::some_evaluations,
          "A composed operator stores every step in the half type of the call.", rule::stored_steps},
-    Rule{"stored parts", Stage::few_samples, Cost::samples,
+    Rule{16, "stored parts", Stage::few_samples, Cost::samples,
          "A product in a half type may be summed in a few parts that are stored.", rule::stored_parts},
-    Rule{"noise", Stage::few_samples, Cost::samples,
+    Rule{17, "noise", Stage::few_samples, Cost::samples,
          "For inputs beside those of the call sound arithmetic errs as much.", rule::noise_of_inputs},
-    Rule{"noise of functions", Stage::few_samples, Cost::samples,
+    Rule{18, "noise of functions", Stage::few_samples, Cost::samples,
          "So it does where functions within the call are off by a place.", rule::noise_of_functions},
-    Rule{"half steps", Stage::few_samples, Cost::samples,
+    Rule{19, "half steps", Stage::few_samples, Cost::samples,
          "The device rounds to the half type between its kernels, or after every step.", rule::half_steps_early},
-    Rule{"terms, more samples", Stage::more_samples, Cost::samples,
+    Rule{20, "terms, more samples", Stage::more_samples, Cost::samples,
          "In few samples terms that cancel may change alike by chance.", rule::terms_by_more_samples},
-    Rule{"noise, more samples", Stage::more_samples, Cost::samples,
+    Rule{21, "noise, more samples", Stage::more_samples, Cost::samples,
          "Few samples may miss the noise of an element by chance.", rule::noise_by_more_samples},
-    Rule{"half steps, few samples", Stage::more_samples, Cost::samples,
+    Rule{22, "half steps, few samples", Stage::more_samples, Cost::samples,
          "The device rounds to the half type between its kernels, or after every step.", rule::half_steps},
-    Rule{"half steps, more samples", Stage::last, Cost::samples, "Few samples may miss a step of an element by chance.",
-         rule::half_steps_by_more_samples},
+    Rule{23, "half steps, more samples", Stage::last, Cost::samples,
+         "Few samples may miss a step of an element by chance.", rule::half_steps_by_more_samples},
 };
 
 }  // namespace
 
 std::span<const Rule> rules() { return table; }
+
+const Rule* find_rule(std::uint8_t code) {
+  const auto* const found = std::ranges::find(table, code, &Rule::code);
+  return found == table.end() ? nullptr : &*found;
+}
 
 std::string_view name_of(Stage stage) {
   static constexpr std::array<std::string_view, 5> names{"glance", "large_call", "few_samples", "more_samples", "last"};

@@ -32,6 +32,7 @@ enum class Stage : std::uint8_t {
 enum class Cost : std::uint8_t { pass_over_result, one_evaluation, some_evaluations, samples, part_of_call };
 
 struct Rule {
+  std::uint8_t code;  // in journals: of this rule alone, for ever; never 0
   std::string_view name;
   Stage stage;
   Cost cost;
@@ -41,6 +42,9 @@ struct Rule {
 
 // In their order.
 std::span<const Rule> rules();
+
+// The rule of a code; null for one that this msrun has not.
+const Rule* find_rule(std::uint8_t code);
 
 // "few_samples", "one_evaluation".
 std::string_view name_of(Stage stage);

@@ -8,9 +8,9 @@ namespace msrun {
 namespace {
 
 constexpr std::array table{
-    Veto{"common factor", "All elements are off by one factor, which neither roundings nor chance make so large.", true,
-         veto::errs_in_common},
-    Veto{"another call", "Bit by bit the result is that of a call with another flag, text or number.", false,
+    Veto{1, "common factor", "All elements are off by one factor, which neither roundings nor chance make so large.",
+         true, veto::errs_in_common},
+    Veto{2, "another call", "Bit by bit the result is that of a call with another flag, text or number.", false,
          veto::is_otherwise_chosen},
 };
 
@@ -18,9 +18,15 @@ constexpr std::array table{
 
 std::span<const Veto> vetoes() { return table; }
 
-bool is_refused(const RowCase& row, const Explanation& known, bool silent) {
-  return std::ranges::any_of(
+const Veto* find_veto(std::uint8_t code) {
+  const auto* const found = std::ranges::find(table, code, &Veto::code);
+  return found == table.end() ? nullptr : &*found;
+}
+
+const Veto* objecting(const RowCase& row, const Explanation& known, bool silent) {
+  const auto* const found = std::ranges::find_if(
       table, [&](const Veto& veto) { return (!silent || veto.asked_of_compat) && veto.objects(row, known); });
+  return found == table.end() ? nullptr : &*found;
 }
 
 void refuse(const RowCase& row, Explanation& judged) {

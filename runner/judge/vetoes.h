@@ -1,6 +1,7 @@
 // What a row that the rules explain is still refused for.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 namespace msrun {
 
 struct Veto {
+  std::uint8_t code;  // in journals: of this veto alone, for ever; never 0
   std::string_view name;
   std::string_view reason;  // one sentence
   bool asked_of_compat;     // also where Messages stay as other tools have them
@@ -19,8 +21,11 @@ struct Veto {
 // In the order in which they are asked.
 std::span<const Veto> vetoes();
 
-// Whether any of them objects.
-bool is_refused(const RowCase& row, const Explanation& known, bool silent);
+// The veto of a code; null for one that this msrun has not.
+const Veto* find_veto(std::uint8_t code);
+
+// The first that objects; null if none does. silent asks those alone that compat has as well.
+const Veto* objecting(const RowCase& row, const Explanation& known, bool silent);
 
 // Makes every element that differs one that rounding does not explain.
 void refuse(const RowCase& row, Explanation& known);

@@ -30,7 +30,7 @@ concept Fields = std::same_as<std::remove_const_t<T>, Of>;
 template <>
 struct RecordType<ApiResult> {
   static constexpr RecordKind kind = RecordKind::result;
-  static constexpr std::uint8_t version = 6;
+  static constexpr std::uint8_t version = 7;
 };
 
 // Part of a row from version 3 on.
@@ -47,6 +47,18 @@ void fields(Archive& archive, Fields<Difference> auto& difference) {
   archive.list(difference.errors.relative, [&](auto& count) { archive.number(count); });
   archive.list(difference.errors.ulps, [&](auto& count) { archive.number(count); });
   if (archive.has(5)) archive.real(difference.explained);
+}
+
+// Part of a row from version 7 on.
+template <class Archive>
+void fields(Archive& archive, Fields<Judgement> auto& judgement) {
+  archive.list(judgement.asked, [&](auto& asked) {
+    archive.number(asked.rule);
+    archive.number(asked.open);
+    archive.real(asked.share);
+  });
+  archive.flag(judgement.explained);
+  archive.number(judgement.veto);
 }
 
 template <class Archive>
@@ -69,6 +81,7 @@ void fields(Archive& archive, Fields<DetailsRow> auto& row) {
   if (archive.has(3)) {
     archive.optional_apart(row.difference, [&](auto& difference) { fields(archive, difference); });
   }
+  if (archive.has(7)) archive.optional_apart(row.judgement, [&](auto& judgement) { fields(archive, judgement); });
 }
 
 // Part of a result from version 4 on.

@@ -36,6 +36,7 @@ class StoredResults::Writer : public ByteWriter {
         if (cell.kind != Cell::Kind::blank) real(cell.value);
       }
       optional(row.difference, [this](const Difference& difference) { fields(*this, difference); });
+      optional(row.judgement, [this](const Judgement& judgement) { fields(*this, judgement); });
     });
   }
 
@@ -63,6 +64,7 @@ class StoredResults::Reader : public ByteReader {
         if (cell.kind != Cell::Kind::blank) real(cell.value);
       }
       optional(row.difference, [this](Difference& difference) { fields(*this, difference); });
+      optional(row.judgement, [this](Judgement& judgement) { fields(*this, judgement); });
     });
   }
 
@@ -109,6 +111,7 @@ std::uint32_t StoredResults::number_of_row(const DetailsRow& row) {
   rows_.push_back(row);
   for (Cell& cell : rows_.back().cells) cell.value = 0;
   rows_.back().difference.reset();
+  rows_.back().judgement.reset();
   row_numbers_.emplace(key_, number);
   return number;
 }

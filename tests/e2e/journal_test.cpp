@@ -82,6 +82,24 @@ TEST_F(JournalCommand, GivesTheSameAsJson) {
   EXPECT_TRUE(object["writer"].is_null());
 }
 
+// A row that a glance explains, one that measured terms explain, and one that no rule does.
+TEST_F(JournalCommand, TellsHowAVerdictWasMade) {
+  const fs::path path = run_whole({"--sim-fault", "Functional.linear.0=wrong-element"});
+  const auto why = [&](const std::string& call) {
+    const Finished told = msrun({"journal", path, "--why", call}, scratch_.path());
+    EXPECT_EQ(told.exit_code, 0) << told.err;
+    return told.out;
+  };
+  EXPECT_THAT(why("Functional.linear.0"),
+              AllOf(HasSubstr("Functional.linear.0\n  forward.output.0  torch.bfloat16"), HasSubstr(", suspicious\n"),
+                    HasSubstr("\n    screens "), HasSubstr("\n    half steps"), HasSubstr("No rule explains it.")));
+  EXPECT_THAT(why("Functional.linear.1"), HasSubstr("at a glance"));
+  const Finished none = msrun({"journal", path, "--why", "Functional.linear.777"}, scratch_.path());
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("there is no result of Functional.linear.777"));
+  EXPECT_EQ(msrun({"journal", path, "--why", "Functional.linear.0", "--json"}, scratch_.path()).exit_code, 2);
+}
+
 TEST_F(JournalCommand, FindsTheJournalOfACsv) {
   const fs::path path = run_whole();
   for (const char* prefix : {"accuracy_checking_result_", "accuracy_checking_details_"}) {

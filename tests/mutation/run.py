@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -21,6 +22,9 @@ import mutate
 
 # Programs of the tests that look at the judge, in the order in which they are tried.
 PROGRAMS = ["kernels_tests", "runner_tests"]
+
+# The test that failed last for a mutant, which is tried first: {"rounding: what it weakens": ["kernels_tests", "Suite.Test"]}.
+KILLERS = Path(__file__).parent / "killers.json"
 
 
 @dataclass
@@ -36,17 +40,21 @@ class Run:
         built = json.loads((self.place / "sources" / "mutants.json").read_text())
         self.mutants, _ = mutate.read_lists()
         self.deadline = float("inf")
+        self.programs = {name: Program(self.place / "bin" / name) for name in PROGRAMS}
+        self.measured = threading.Lock()
+        self.killers = json.loads(KILLERS.read_text())
+        self.sound = {}  # tests that pass without a mutant
         if built != [asdict(mutant) for mutant in self.mutants]:
             raise mutate.Mistake("the lists have changed since: build the target mutants again")
 
-    def fails(self, program, number=None, reached=None, limit=1800):
-        """The test of a program that fails with a mutant; none if all pass."""
+    def fails(self, program, number=None, reached=None, limit=1800, test=None):
+        """The test of a program that fails with a mutant; none if all pass. Of all its tests, or of that one."""
         environment = {**os.environ, "LD_LIBRARY_PATH": str(self.place / "lib")}
         if number is not None:
             environment["MSRUN_MUTANT"] = str(number)
         if reached is not None:
             environment["MSRUN_MUTANTS_REACHED"] = reached
-        command = [program.path] + ([] if number is None else ["--gtest_fail_fast"])
+        command = [program.path] + ([] if number is None else ["--gtest_fail_fast"]) + ([f"--gtest_filter={test}"] if test else [])
         try:
             done = subprocess.run(command, env=environment, capture_output=True, timeout=limit, errors="replace", check=False)
         except subprocess.TimeoutExpired:
@@ -73,15 +81,51 @@ class Run:
             raise mutate.Mistake(f"{program.path.name} comes to no mutant: it has not the tests of the judge")
         print(f"{program.path.name}: {program.seconds:.1f} s, comes to {sum(program.reached)} of {len(self.mutants)} mutants", flush=True)
 
-    def judge(self, programs, mutant):
+    def measure_all(self):
+        """Once: where a mutant needs all tests, those that do not come to it are left out."""
+        with self.measured:
+            for program in self.programs.values():
+                if not program.reached:
+                    self.measure(program)
+
+    def passes(self, name, test):
+        """Whether a test that is there passes without a mutant: only then does it tell anything."""
+        if (name, test) not in self.sound:
+            command = [self.programs[name].path, f"--gtest_filter={test}"]
+            environment = {**os.environ, "LD_LIBRARY_PATH": str(self.place / "lib")}
+            done = subprocess.run(command, env=environment, capture_output=True, timeout=300, errors="replace", check=False)
+            self.sound[name, test] = done.returncode == 0 and "[  PASSED  ] 1 test" in done.stdout
+        return self.sound[name, test]
+
+    def judge(self, mutant):
         """The mutant, whether a test comes to it, and the test that fails; nothing if there is no time left."""
         if time.monotonic() > self.deadline:
             return None
-        reaching = [program for program in programs if program.reached[mutant.number]]
+        name, test = self.killers.get(key(mutant), (None, None))
+        if name in self.programs and self.passes(name, test):
+            if failed := self.fails(self.programs[name], mutant.number, limit=300, test=test):
+                return mutant, True, failed
+        self.measure_all()
+        reaching = [program for program in self.programs.values() if program.reached[mutant.number]]
         for program in reaching:
             if failed := self.fails(program, mutant.number, limit=30 + 10 * program.seconds):
+                self.killers[key(mutant)] = [program.path.name, failed]
                 return mutant, True, failed
+        self.killers.pop(key(mutant), None)
         return mutant, bool(reaching), None
+
+    def remember(self):
+        """Writes down which test failed for which mutant."""
+        known = {key(mutant) for mutant in self.mutants}
+        kept = {name: [program, test.removesuffix(" (crash)")] for name, (program, test) in sorted(self.killers.items())
+                if name in known and test != "(does not end)"}
+        lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(killer)}" for name, killer in kept.items())
+        KILLERS.write_text("{\n" + lines + "\n}\n")
+
+
+def key(mutant):
+    """What tells a mutant from others when lists change."""
+    return f"{mutant.name.split('.')[0]}: {mutant.weakens}"
 
 
 def chosen(mutants, arguments):
@@ -92,7 +136,8 @@ def chosen(mutants, arguments):
     if arguments.seconds:
         seed = int(time.time()) if arguments.seed is None else arguments.seed
         print(f"as many of {len(mutants)} mutants as {arguments.seconds} seconds allow, --seed {seed}")
-        mutants = random.Random(seed).sample(mutants, len(mutants))
+        # What survives takes all tests.
+        mutants = sorted(random.Random(seed).sample(mutants, len(mutants)), key=lambda mutant: bool(mutant.survives))
     return mutants
 
 
@@ -119,19 +164,17 @@ def main():
     parser.add_argument("--only", metavar="NAMES", help='"rounding" or "rounding.3", separated by commas')
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="tests at a time")
     parser.add_argument("--table", action="store_true", help="every mutant with the test that fails")
+    parser.add_argument("--remember", action="store_true", help=f"the tests that fail go to {KILLERS.name}")
     arguments = parser.parse_args()
     begin = time.monotonic()
     try:
         run = Run(arguments.build.resolve())
         mutants = chosen(run.mutants, arguments)
-        programs = [Program(run.place / "bin" / name) for name in PROGRAMS]
-        for program in programs:
-            run.measure(program)
-        # Where the programs themselves take nearly all of the time, some is left for mutants all the same.
-        seconds = arguments.seconds or float("inf")
-        run.deadline = max(begin + seconds, time.monotonic() + seconds / 4)
+        run.deadline = begin + (arguments.seconds or float("inf"))
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            results = [result for result in pool.map(lambda mutant: run.judge(programs, mutant), mutants) if result]
+            results = [result for result in pool.map(run.judge, mutants) if result]
+        if arguments.remember:
+            run.remember()
     except (mutate.Mistake, OSError) as mistake:
         print(mistake, file=sys.stderr)
         return 2

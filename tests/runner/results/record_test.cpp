@@ -48,6 +48,19 @@ void expect_equal(const std::optional<Difference>& difference, const std::option
   EXPECT_EQ(difference->explained, expected->explained);
 }
 
+void expect_equal(const std::optional<Judgement>& judgement, const std::optional<Judgement>& expected) {
+  ASSERT_EQ(judgement.has_value(), expected.has_value());
+  if (!judgement) return;
+  EXPECT_EQ(judgement->explained, expected->explained);
+  EXPECT_EQ(judgement->veto, expected->veto);
+  ASSERT_EQ(judgement->asked.size(), expected->asked.size());
+  for (std::size_t i = 0; i < judgement->asked.size(); ++i) {
+    EXPECT_EQ(judgement->asked[i].rule, expected->asked[i].rule);
+    EXPECT_EQ(judgement->asked[i].open, expected->asked[i].open);
+    EXPECT_EQ(judgement->asked[i].share, expected->asked[i].share);
+  }
+}
+
 void expect_equal(const std::vector<DetailsRow>& rows, const std::vector<DetailsRow>& expected) {
   ASSERT_EQ(rows.size(), expected.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -58,6 +71,7 @@ void expect_equal(const std::vector<DetailsRow>& rows, const std::vector<Details
     EXPECT_EQ(rows[i].status, expected[i].status);
     EXPECT_EQ(rows[i].rounding_only, expected[i].rounding_only);
     EXPECT_EQ(rows[i].cells, expected[i].cells);
+    expect_equal(rows[i].judgement, expected[i].judgement);
     expect_equal(rows[i].difference, expected[i].difference);
   }
 }
@@ -276,9 +290,9 @@ TEST(Records, OfVersion2HaveNoDifferences) {
   result.backward_rows.emplace_back(pytorch_columns());
   std::string bytes = encode(result);
   bytes[1] = 2;
-  // No difference behind the 19 bytes of the cells, no trust of the row in front of them, none of the result in front
-  // of the 11 bytes of lists and row.
-  bytes.pop_back();
+  // Neither difference nor judgement behind the 19 bytes of the cells, no trust of the row in front of them, none of
+  // the result in front of the 11 bytes of lists and row.
+  bytes.resize(bytes.size() - 2);
   bytes.erase(bytes.size() - 19 - 3, 3);
   bytes.erase(bytes.size() - 19 - 11 - 11, 11);
   const ApiResult read = decode_result(bytes);
@@ -325,9 +339,9 @@ TEST(Records, WithValuesOutOfRangeAreRefused) {
 
 TEST(Records, OfALaterProgramAreRefusedInPlainWordsUnlessTheyOnlyAdd) {
   std::string result = encode(skip_result(0, "Torch.add.0", "reason", Outcome::not_checkable));
-  result[1] = 7;
+  result[1] = 8;
   EXPECT_EQ(error_of([&] { decode_record(result); }),
-            "a result of version 7, which a later msrun has written; this one reads up to version 6");
+            "a result of version 8, which a later msrun has written; this one reads up to version 7");
   result[1] = 0;
   EXPECT_THAT(error_of([&] { decode_record(result); }), HasSubstr("version 0"));
   const auto of_kind = [](unsigned kind) { return static_cast<char>(kind) + std::string("\x01R\xD2 and whatever"); };

@@ -78,6 +78,11 @@ inline std::vector<ApiResult> varied_results(std::uint32_t count) {
       row.cells[16] = Cell::fp16(-std::numeric_limits<double>::infinity());
       row.cells[task % 17] = Cell::integer(task);
       if ((task + i) % 4 == 3) row.difference = varied_difference(task);
+      if ((task + i) % 4 > 1) {
+        row.judgement = {{}, task % 3 == 0, static_cast<std::uint8_t>(task % 5)};
+        for (std::uint32_t rule = 1; rule < task % 24; ++rule)
+          row.judgement->asked.push_back({static_cast<std::uint8_t>(rule), std::uint64_t{task} << rule, 0.5 * task});
+      }
       (i % 2 == 0 ? result.forward_rows : result.backward_rows).push_back(row);
     }
     results.push_back(std::move(result));

@@ -1,0 +1,77 @@
+#include "orchestrator/command/why.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "kernels/base/text.h"
+#include "runner/judge/rules.h"
+#include "runner/judge/vetoes.h"
+#include "runner/results/reason.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::size_t width_of_rule = 30;
+constexpr std::size_t width_of_open = 12;
+
+std::string padded(std::string text, std::size_t width) {
+  if (text.size() < width) text.resize(width, ' ');
+  return text;
+}
+
+// Of a rule of a later msrun its number.
+std::string name_of_rule(std::uint8_t code) {
+  const Rule* const rule = find_rule(code);
+  return rule == nullptr ? "rule " + std::to_string(code) : std::string(rule->name);
+}
+
+std::string share_text(double share) {
+  if (share == 0) return "-";
+  std::array<char, 32> buffer;
+  const auto [end, error] =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), share, std::chars_format::general, 3);
+  return {buffer.data(), end};
+}
+
+std::string verdict_text(const DetailsRow& row) {
+  if (row.status == Status::skip) return is_suspicious(row) ? "SKIP, suspicious" : "SKIP: it was not compared";
+  const std::string status = status_text(row.status);
+  if (is_suspicious(row)) return status + ", suspicious";
+  return status + (row.rounding_only ? ", explained" : "");
+}
+
+std::string row_text(const std::string& name, const DetailsRow& row) {
+  std::string text = "  " + name + "  " + row.device_dtype + " " + row.shape + "  " + verdict_text(row) + "\n";
+  if (!row.judgement) {
+    return text +
+           (row.status == Status::skip ? "" : "    The rules at a glance were enough, or it is compared exactly.\n");
+  }
+  const Judgement& judgement = *row.judgement;
+  text += "    " + padded("rule", width_of_rule) + padded("left open", width_of_open) + "largest error / granted\n";
+  for (const Judgement::Asked& asked : judgement.asked) {
+    text += "    " + padded(name_of_rule(asked.rule), width_of_rule) +
+            padded(std::to_string(asked.open), width_of_open) + share_text(asked.share) + "\n";
+  }
+  if (judgement.asked.empty()) return text;
+  text += judgement.explained ? "    Explained by: " + name_of_rule(judgement.asked.back().rule) + ".\n"
+                              : "    No rule explains it.\n";
+  if (judgement.veto == 0) return text;
+  const Veto* const veto = find_veto(judgement.veto);
+  return text + "    Refused all the same: " +
+         (veto == nullptr ? "veto " + std::to_string(judgement.veto) + "." : std::string(veto->reason)) + "\n";
+}
+
+}  // namespace
+
+std::string why_text(const ApiResult& result) {
+  std::string text = sanitised(result.name) + "\n";
+  for (const auto& [prefix, rows] :
+       {std::pair{"forward.output.", &result.forward_rows}, {"backward.output.", &result.backward_rows}}) {
+    for (std::size_t i = 0; i < rows->size(); ++i) text += row_text(prefix + std::to_string(i), (*rows)[i]);
+  }
+  if (result.forward_rows.empty() && result.backward_rows.empty()) text += sanitised(result.message) + "\n";
+  return text;
+}
+
+}  // namespace msrun
