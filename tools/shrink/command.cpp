@@ -43,6 +43,10 @@ class OutputFolder {
     if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error)))
       throw UserError("-o: " + sanitised(path) + (fs::is_directory(path, error) ? " is not empty" : " is no folder"));
     directory_.emplace(path);
+    // Runs find out by it that the folder has been removed.
+    if (!fs::create_directory(work(), error)) {
+      throw WriteError("The folder " + sanitised(work()) + " cannot be made: " + error.message() + ".", error.value());
+    }
   }
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
