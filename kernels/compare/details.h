@@ -32,7 +32,7 @@ struct Cell {
 };
 
 // How the rules of the judge were answered of a row that needed more than a glance (runner/judge/rules.h).
-struct Judgement {
+struct AskedRules {
   struct Asked {
     std::uint8_t rule = 0;   // its code
     std::uint64_t open = 0;  // elements that it, and those before it, leave open
@@ -61,7 +61,7 @@ struct DetailsRow {
   // Where and by how much a float output differs that rounding does not explain.
   std::optional<Difference> difference = {};
   // Nothing where a glance was enough, or the row is not judged so.
-  std::optional<Judgement> judgement = {};
+  std::optional<AskedRules> judgement = {};
 
   DetailsRow() = default;
   // With blank cells.

@@ -47,9 +47,9 @@ std::string row_text(const std::string& name, const DetailsRow& row) {
     return text +
            (row.status == Status::skip ? "" : "    The rules at a glance were enough, or it is compared exactly.\n");
   }
-  const Judgement& judgement = *row.judgement;
+  const AskedRules& judgement = *row.judgement;
   text += "    " + padded("rule", width_of_rule) + padded("left open", width_of_open) + "largest error / granted\n";
-  for (const Judgement::Asked& asked : judgement.asked) {
+  for (const AskedRules::Asked& asked : judgement.asked) {
     text += "    " + padded(name_of_rule(asked.rule), width_of_rule) +
             padded(std::to_string(asked.open), width_of_open) + share_text(asked.share) + "\n";
   }

@@ -26,8 +26,8 @@ struct Explanation {
   // What is left open where the steps of a half type are known, which do not explain it, either; once that is taken,
   // what was open without them.
   std::optional<std::pair<SumModel, RoundingFit>> beside_steps;
-  std::vector<Judgement::Asked> asked;  // the rules that were asked, in their order
-  bool is_at_a_glance = false;          // which needed no more than that
+  std::vector<AskedRules::Asked> asked;  // the rules that were asked, in their order
+  bool is_at_a_glance = false;           // which needed no more than that
   Tensor part;  // the benchmark of the part of the result that was judged; undefined: of all of it
 
   bool is_explained() const { return is_acceptable(fit, count); }

@@ -137,7 +137,7 @@ void Explanation::take_beside_steps() {
 
 Explanation explained(RowCase& row) {
   Explanation known = nothing_known(row);
-  std::vector<Judgement::Asked> asked;
+  std::vector<AskedRules::Asked> asked;
   std::optional<Stage> reached;
   bool asks = false;
   bool ends = false;

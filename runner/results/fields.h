@@ -51,7 +51,7 @@ void fields(Archive& archive, Fields<Difference> auto& difference) {
 
 // Part of a row from version 7 on.
 template <class Archive>
-void fields(Archive& archive, Fields<Judgement> auto& judgement) {
+void fields(Archive& archive, Fields<AskedRules> auto& judgement) {
   archive.list(judgement.asked, [&](auto& asked) {
     archive.number(asked.rule);
     archive.number(asked.open);

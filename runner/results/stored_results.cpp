@@ -36,7 +36,7 @@ class StoredResults::Writer : public ByteWriter {
         if (cell.kind != Cell::Kind::blank) real(cell.value);
       }
       optional(row.difference, [this](const Difference& difference) { fields(*this, difference); });
-      optional(row.judgement, [this](const Judgement& judgement) { fields(*this, judgement); });
+      optional(row.judgement, [this](const AskedRules& judgement) { fields(*this, judgement); });
     });
   }
 
@@ -64,7 +64,7 @@ class StoredResults::Reader : public ByteReader {
         if (cell.kind != Cell::Kind::blank) real(cell.value);
       }
       optional(row.difference, [this](Difference& difference) { fields(*this, difference); });
-      optional(row.judgement, [this](Judgement& judgement) { fields(*this, judgement); });
+      optional(row.judgement, [this](AskedRules& judgement) { fields(*this, judgement); });
     });
   }
 

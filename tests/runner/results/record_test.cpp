@@ -48,7 +48,7 @@ void expect_equal(const std::optional<Difference>& difference, const std::option
   EXPECT_EQ(difference->explained, expected->explained);
 }
 
-void expect_equal(const std::optional<Judgement>& judgement, const std::optional<Judgement>& expected) {
+void expect_equal(const std::optional<AskedRules>& judgement, const std::optional<AskedRules>& expected) {
   ASSERT_EQ(judgement.has_value(), expected.has_value());
   if (!judgement) return;
   EXPECT_EQ(judgement->explained, expected->explained);
