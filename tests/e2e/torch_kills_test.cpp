@@ -169,8 +169,14 @@ TEST_F(TorchKills, AStoppedWorkerIsNobodysFault) {
                   scratch_.path(), {mark});
   std::optional<pid_t> worker;
   ASSERT_TRUE(eventually(deadline, [&] {
-    // Before there is a runner, the one below the process that forks workers inspects the devices.
-    if (process_of(Role::runner, process.pid())) worker = process_of(Role::worker, process.pid());
+    const std::optional<pid_t> runner = process_of(Role::runner, process.pid());
+    const std::optional<pid_t> forker = process_of(Role::forker, process.pid());
+    const fs::path csv = csv_in(scratch_ / "out", "accuracy_checking_result_");
+    if (!runner || !forker || csv.empty() || read_file(csv).find("Functional.") == std::string::npos) return false;
+    // An earlier one inspects the devices.
+    for (const auto& [child, name] : children(*forker)) {
+      if (child > *runner) worker = child;
+    }
     return worker.has_value();
   }));
   ASSERT_EQ(::kill(*worker, SIGSTOP), 0);
