@@ -165,20 +165,20 @@ TEST_F(TorchKills, EndWithTheFilesOfAnUndisturbedRun) {
 TEST_F(TorchKills, AStoppedWorkerIsNobodysFault) {
   const std::string mark = "MSRUN_TEST_MARK=" + scratch_.path().string();
   Process process({"-api_info", dump("cnn_fp32"), "-o", scratch_ / "out", "--backend", "torch:cpu", "--python",
-                   torch_python(), "-n", "2", "--task-timeout", "10", "--retries", "0", "--repeat", "100"},
+                   torch_python(), "-n", "2", "--task-timeout", "10", "--retries", "0", "--repeat", "400"},
                   scratch_.path(), {mark});
   std::optional<pid_t> worker;
   ASSERT_TRUE(eventually(deadline, [&] {
     const std::optional<pid_t> runner = process_of(Role::runner, process.pid());
     const std::optional<pid_t> forker = process_of(Role::forker, process.pid());
-    const fs::path csv = csv_in(scratch_ / "out", "accuracy_checking_result_");
-    if (!runner || !forker || csv.empty() || read_file(csv).find("Functional.") == std::string::npos) return false;
+    if (!runner || !forker) return false;
     // An earlier one inspects the devices.
     for (const auto& [child, name] : children(*forker)) {
       if (child > *runner) worker = child;
     }
     return worker.has_value();
   }));
+  std::this_thread::sleep_for(std::chrono::seconds(3));  // it has calls by then
   ASSERT_EQ(::kill(*worker, SIGSTOP), 0);
   const Finished finished = process.wait();
   EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
