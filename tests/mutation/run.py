@@ -141,16 +141,22 @@ def chosen(mutants, arguments):
     return mutants
 
 
-def report(results, table):
-    wrong = 0
-    for mutant, reached, failed in sorted(results, key=lambda result: result[0].number):
-        if not failed:
-            verdict = f"survives: {mutant.survives}" if mutant.survives else "SURVIVES" + ("" if reached else ": no test comes to it")
-        else:
-            verdict = failed if not mutant.survives else f"KILLED by {failed}, but listed as a survivor"
-        wrong += bool(failed) == bool(mutant.survives)
-        if table or (bool(failed) == bool(mutant.survives)):
-            print(f"{mutant.name:22} {mutant.weakens}\n{'':22} {verdict}")
+def is_wrong(mutant, failed):
+    return bool(failed) == bool(mutant.survives)
+
+
+def show(mutant, reached, failed, table):
+    """At once: a run that is stopped has told what it found."""
+    if not failed:
+        verdict = f"survives: {mutant.survives}" if mutant.survives else "SURVIVES" + ("" if reached else ": no test comes to it")
+    else:
+        verdict = failed if not mutant.survives else f"KILLED by {failed}, but listed as a survivor"
+    if table or is_wrong(mutant, failed):
+        print(f"{mutant.name:22} {mutant.weakens}\n{'':22} {verdict}", flush=True)
+
+
+def report(results):
+    wrong = sum(is_wrong(mutant, failed) for mutant, _, failed in results)
     killed = sum(bool(failed) for _, _, failed in results)
     print(f"{len(results)} mutants: {killed} killed, {len(results) - killed} survive, {wrong} not as listed")
     return wrong
@@ -171,17 +177,20 @@ def main():
         run = Run(arguments.build.resolve())
         mutants = chosen(run.mutants, arguments)
         run.deadline = begin + (arguments.seconds or float("inf"))
+        results = []
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            results = [result for result in pool.map(run.judge, mutants) if result]
-        if arguments.remember:
-            run.remember()
+            for result in filter(None, pool.map(run.judge, mutants)):
+                results.append(result)
+                show(*result, arguments.table)
+                if arguments.remember:
+                    run.remember()
     except (mutate.Mistake, OSError) as mistake:
         print(mistake, file=sys.stderr)
         return 2
     if not results:
         print("no mutant was tried", file=sys.stderr)
         return 2
-    wrong = report(results, arguments.table)
+    wrong = report(results)
     print(f"{time.monotonic() - begin:.0f} s")
     return 1 if wrong else 0
 
