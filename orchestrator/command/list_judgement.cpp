@@ -1,5 +1,6 @@
 #include "orchestrator/command/list_judgement.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -10,7 +11,14 @@
 namespace msrun {
 namespace {
 
-constexpr std::size_t rule_width = 30;  // of the first column
+// Columns: of the rule and its number, and of these and its cost.
+constexpr std::size_t rule_width = 30;
+constexpr std::size_t cost_width = 44;
+
+std::string padded_to(std::string text, std::size_t width) {
+  text.resize(std::max(text.size() + 1, width), ' ');
+  return text;
+}
 
 }  // namespace
 
@@ -18,15 +26,15 @@ std::string list_judgement_text() {
   std::string text =
       "A result is compared with the benchmark. If it differs, rules are asked in this order how much error sound\n"
       "arithmetic may have made in it. The first whose allowance covers every element explains it. Vetoes may still\n"
-      "object. What no rule covers is suspicious.\n";
+      "object. What no rule covers is suspicious. The second column says what a rule computes.\n";
   std::optional<Stage> stage;
   int number = 0;
   for (const Rule& rule : rules()) {
     if (rule.stage != stage) text += "\n" + std::string(reason_of(rule.stage)) + "\n";
     stage = rule.stage;
     const std::string count = std::to_string(++number);
-    text += beside_column((count.size() == 1 ? "  " : " ") + count + "  " + std::string(rule.name), rule_width,
-                          std::string(rule.reason) + " (" + std::string(text_of(rule.cost)) + ")");
+    const std::string name = (count.size() == 1 ? "  " : " ") + count + "  " + std::string(rule.name);
+    text += beside_column(padded_to(name, rule_width) + std::string(text_of(rule.cost)), cost_width, rule.reason);
   }
   text += "\nVetoes against what a rule explains.\n";
   for (const Veto& veto : vetoes()) text += beside_column("     " + std::string(veto.name), rule_width, veto.reason);

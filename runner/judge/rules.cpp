@@ -83,9 +83,7 @@ std::string_view name_of(Cost cost) {
 }
 
 std::string_view text_of(Cost cost) {
-  static constexpr std::array<std::string_view, 5> texts{"one pass over the result", "the call once more",
-                                                         "the call a few times", "the call for changed inputs",
-                                                         "a part of the call"};
+  static constexpr std::array<std::string_view, 5> texts{"one pass", "one call", "some calls", "samples", "a part"};
   return texts[static_cast<std::size_t>(cost)];
 }
 

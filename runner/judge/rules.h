@@ -49,7 +49,7 @@ const Rule* find_rule(std::uint8_t code);
 // "few_samples", "one_evaluation".
 std::string_view name_of(Stage stage);
 std::string_view name_of(Cost cost);
-// "one evaluation".
+// "one pass", for a table.
 std::string_view text_of(Cost cost);
 
 // Why the rules of a stage are asked, one sentence.

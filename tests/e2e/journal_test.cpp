@@ -92,7 +92,8 @@ TEST_F(JournalCommand, TellsHowAVerdictWasMade) {
   };
   EXPECT_THAT(why("Functional.linear.0"),
               AllOf(HasSubstr("Functional.linear.0\n  forward.output.0  torch.bfloat16"), HasSubstr(", suspicious\n"),
-                    HasSubstr("\n    screens "), HasSubstr("\n    half steps"), HasSubstr("No rule explains it.")));
+                    HasSubstr("\n    last place "), HasSubstr("no less by:"), HasSubstr("half steps, more samples\n"),
+                    HasSubstr("No rule explains it.")));
   EXPECT_THAT(why("Functional.linear.1"), HasSubstr("at a glance"));
   const Finished none = msrun({"journal", path, "--why", "Functional.linear.777"}, scratch_.path());
   EXPECT_EQ(none.exit_code, 2);
