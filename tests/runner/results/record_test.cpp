@@ -170,6 +170,7 @@ TEST(Records, AreWhatTheFormatSays) {
   row.rounding_only = true;
   row[Metric::max_abs_error] = Cell::fp32(1.0);
   row.trust = {Mistrust::constant, VisibleFault{-8, -10}};
+  row.judgement = {{{11, 3, 0.5}}, true, 2};
   result.backward_rows = {row};
   result.beyond_rounding = true;
   result.mistrust = Mistrust::nothing_compared;
@@ -182,7 +183,7 @@ TEST(Records, AreWhatTheFormatSays) {
   result.unsaved = "w";
   result.input_notes = {{"x", "e", "s", std::nullopt, 1.0, false}};
   EXPECT_EQ(encode(result),
-            "\x01\x06R\xD2"
+            "\x01\x07R\xD2"
             "\xAC\x02"                               // task
             "\x0BTorch.add.0"                        // name
             "\x01"                                   // device
@@ -211,7 +212,8 @@ TEST(Records, AreWhatTheFormatSays) {
             "\0\2\1\x0F\x13"                      // not beyond it; constant; of one -8, of all -10
             "\x01\x11\0\x02\0\0\0\0\0\0\xF0\x3F"  // of columns 1, 17 cells: blank, fp32 1.0
             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
-            "\0"s);  // nothing is known about a difference
+            "\0"                                     // nothing is known about a difference
+            "\1\1\x0B\3\0\0\0\0\0\0\xE0\x3F\1\2"s);  // rule 11 left 3 open, 0.5; explained; veto 2
 }
 
 // The bytes that a result without rows had before there were outcomes.
