@@ -6,9 +6,11 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
 
 namespace msrun {
 namespace {
@@ -48,6 +50,17 @@ bool is_stopped(pid_t process) {
   // The name before it may hold anything.
   const std::size_t name_end = text.rfind(") ");
   return name_end != std::string::npos && (text[name_end + 2] == 'T' || text[name_end + 2] == 't');
+}
+
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> children;
+  std::error_code gone;
+  const std::filesystem::path tasks = "/proc/" + std::to_string(process) + "/task";
+  for (std::filesystem::directory_iterator thread(tasks, gone), end; !gone && thread != end; thread.increment(gone)) {
+    std::ifstream file(thread->path() / "children");
+    for (pid_t child = 0; file >> child;) children.push_back(child);
+  }
+  return children;
 }
 
 std::optional<int> end_of(pid_t child, rusage* usage) { return waited_for(child, WNOHANG, usage); }

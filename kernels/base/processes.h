@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <optional>
+#include <vector>
 
 namespace msrun {
 
@@ -23,6 +24,9 @@ void end_with_parent(pid_t parent, int signal);
 
 // Whether a process of this host is stopped, by SIGSTOP or a debugger. One that is not there is not.
 bool is_stopped(pid_t process);
+
+// The processes that a process of this host has forked and that are there; none if it is not.
+std::vector<pid_t> children_of(pid_t process);
 
 // Of a process whose status somebody else has taken: nobody knows that it has succeeded, nor that it has blamed anyone.
 inline constexpr int unknown_wait_status = SIGKILL;

@@ -53,20 +53,32 @@ ListedDevice device_of(const JsonNode& node) {
   return device;
 }
 
-// A process that is not to stay stopped.
+// A process that is not to stay stopped, nor what it has forked.
 class StopNotice {
  public:
   StopNotice(pid_t process, int seconds) : process_(process), left_(seconds), seconds_(seconds) {}
 
   // Asked once a second: seconds in which this process is stopped as well are none.
   bool is_stopped_too_long() {
-    left_ = process_ > 0 && is_stopped(process_) ? left_ - 1 : seconds_;
+    stopped_ = find_stopped();
+    left_ = stopped_ > 0 ? left_ - 1 : seconds_;
     return left_ <= 0;
   }
-  void end_it() const { kill(process_, SIGKILL); }
+  void end_it() const { kill(stopped_, SIGKILL); }
 
  private:
+  // 0 if none is.
+  pid_t find_stopped() const {
+    if (process_ <= 0) return 0;
+    if (is_stopped(process_)) return process_;
+    for (const pid_t child : children_of(process_)) {
+      if (is_stopped(child)) return child;
+    }
+    return 0;
+  }
+
   pid_t process_;
+  pid_t stopped_ = 0;
   int left_;
   int seconds_;
 };

@@ -443,6 +443,26 @@ TEST(WorkerProbe, ReplacesWhatStaysStopped) {
   EXPECT_EQ(started(folder, 3).size(), 3U);
 }
 
+// What inspects the devices is forked by the process that is asked.
+TEST(WorkerProbe, ReplacesWhatHasForkedAProcessThatStaysStopped) {
+  const testing::TemporaryDirectory folder;
+  WorkerOptions options;
+  options.kind = "cpu";
+  options.python =
+      folder.write("python3", "#!/bin/sh\nsleep 600 &\necho $! >> " + folder.file("started") + "\nwait\nexit 3\n");
+  ASSERT_EQ(chmod(options.python.c_str(), 0755), 0);
+  WorkerProbe probe(options, 0);
+  std::thread stops([&] {
+    for (std::size_t i = 1; i <= 3; ++i) {
+      const std::vector<pid_t> pids = started(folder, i);
+      if (pids.size() == i) kill(pids.back(), SIGSTOP);
+    }
+  });
+  EXPECT_THAT(error_of<UserError>([&] { probe.wait(1); }), HasSubstr("ended with exit code 3 before torch was there"));
+  stops.join();
+  EXPECT_EQ(started(folder, 3).size(), 3U);
+}
+
 TEST(TorchWorker, FaulthandlerNamesTheThread) {
   EXPECT_EQ(faulting_thread("Fatal Python error: Segmentation fault\n\nThread 0x00007f01 (most recent call first):\n\n"
                             "Current thread 0x00007fab5e7fc6c0 (most recent call first):\n  File"),
