@@ -132,7 +132,8 @@ TEST_F(Unread, ThePipeItselfStaysAsItIs) {
 
 TEST_F(Unread, WhatCannotBePrintedIsNoSuccess) {
   OutputEnd full("/dev/full");
-  for (const char* what : {"--list-apis", "--list-standards", "--list-judgement", "--list-faults", "--help", "--version"}) {
+  for (const char* what :
+       {"--list-apis", "--list-standards", "--list-judgement", "--list-faults", "--help", "--version"}) {
     SpawnedProcess run({what}, {full.descriptor(), -1}, scratch_.path());
     EXPECT_EQ(run.wait(30), 2) << what;
     EXPECT_THAT(run.err(), HasSubstr("stdout cannot be written: No space left on device."));
