@@ -38,8 +38,8 @@ struct AskedRules {
     std::uint64_t open = 0;  // elements that it, and those before it, leave open
     double share = 0;        // the largest error, as a share of what they grant
   };
-  std::vector<Asked> asked;  // in their order; the last has ended it
-  bool explained = false;    // the last of them covers every element
+  std::vector<Asked> asked;  // in their order, those that left less open than the one before, and the last
+  bool explained = false;    // the last of them covers every element: it has ended the judgement
   std::uint8_t veto = 0;     // the code of the veto that refuses the row all the same; 0: none
 };
 

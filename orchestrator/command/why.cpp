@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "kernels/base/text.h"
-#include "orchestrator/command/page_width.h"
 #include "runner/judge/rules.h"
 #include "runner/judge/vetoes.h"
 #include "runner/results/reason.h"
@@ -42,28 +41,6 @@ std::string verdict_text(const DetailsRow& row) {
   return status + (row.rounding_only ? ", explained" : "");
 }
 
-// What each rule leaves open; rules that leave as much as the one before them share a line.
-std::string lines_of(const std::vector<AskedRules::Asked>& all) {
-  std::string text;
-  std::string same;
-  const auto flush = [&] {
-    if (!same.empty()) text += beside_column("    no less by:", width_of_rule + 4, same);
-    same.clear();
-  };
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::string name = name_of_rule(all[i].rule);
-    if (i > 0 && all[i].open == all[i - 1].open && all[i].share == all[i - 1].share) {
-      same += (same.empty() ? "" : ", ") + name;
-      continue;
-    }
-    flush();
-    text += "    " + padded(name, width_of_rule) + padded(std::to_string(all[i].open), width_of_open) +
-            share_text(all[i].share) + "\n";
-  }
-  flush();
-  return text;
-}
-
 std::string row_text(const std::string& name, const DetailsRow& row) {
   std::string text = "  " + name + "  " + row.device_dtype + " " + row.shape + "  " + verdict_text(row) + "\n";
   if (!row.judgement) {
@@ -72,7 +49,10 @@ std::string row_text(const std::string& name, const DetailsRow& row) {
   }
   const AskedRules& judgement = *row.judgement;
   text += "    " + padded("rule", width_of_rule) + padded("left open", width_of_open) + "largest error / granted\n";
-  text += lines_of(judgement.asked);
+  for (const AskedRules::Asked& asked : judgement.asked) {
+    text += "    " + padded(name_of_rule(asked.rule), width_of_rule) +
+            padded(std::to_string(asked.open), width_of_open) + share_text(asked.share) + "\n";
+  }
   if (judgement.asked.empty()) return text;
   text += judgement.explained ? "    Explained by: " + name_of_rule(judgement.asked.back().rule) + ".\n"
                               : "    No rule explains it.\n";

@@ -80,33 +80,20 @@ bool is_rounding_on_a_cpu(RowCase row) {
   return judged.is_explained() && objecting(row, judged, false) == nullptr;
 }
 
-void explain_row(RowCase& row, DetailsRow& details, bool silent) {
+// Writes what explains a row, or why nothing does, into its Message.
+void tell(RowCase& row, DetailsRow& details, const Explanation& judged) {
   const auto& [bench, device] = row.pair;
-  Explanation judged = explained(row);
-  const Veto* const veto = judged.is_explained() ? objecting(row, judged, silent) : nullptr;
-  if (!judged.is_at_a_glance || veto != nullptr) {
-    details.judgement = {judged.asked, judged.is_explained(), veto == nullptr ? std::uint8_t{0} : veto->code};
-  }
-  if (veto != nullptr) refuse(row, judged);
-  const bool explained = judged.is_explained();
-  details.beyond_rounding = !explained;
-  details.rounding_only = explained && details.status != Status::pass;
-  if (explained && !silent) details.trust = trust_of(bench, device.dtype(), judged);
-  const bool in_half = !std::string_view(judged.in_half).empty();
-  if (in_half && !silent) details.trust.mistrust = Mistrust::half_steps;
-  if (explained && !silent && judged.fit.overflowed > 0) details.trust.mistrust = Mistrust::overflow;
-  const bool doubtful = details.trust.mistrust != Mistrust::none;
-  if (silent || (explained && details.status == Status::pass && !doubtful && !judged.in_series)) return;
-  if (doubtful) add_verdict(details, mistrust_sentence(details.trust.mistrust));
-  if (in_half) {
+  const bool is_explained = judged.is_explained();
+  if (details.trust.mistrust != Mistrust::none) add_verdict(details, mistrust_sentence(details.trust.mistrust));
+  if (!std::string_view(judged.in_half).empty()) {
     add_verdict(details, half_steps_text(judged.in_half, device.dtype(), judged.fit));
     return;
   }
-  if (explained && judged.in_series) {
+  if (is_explained && judged.in_series) {
     add_verdict(details, series_text(*judged.in_series, device.dtype(), judged.model, judged.fit));
     return;
   }
-  if (explained && details.status == Status::pass) return;
+  if (is_explained && details.status == Status::pass) return;
   std::string on_steps = judged.on_steps > 0 ? steps_text(judged.on_steps, device.numel()) : "";
   if (judged.alternatives > 0)
     on_steps += (on_steps.empty() ? "" : " ") + alternatives_text(judged.alternatives, device.numel());
@@ -124,6 +111,24 @@ void explain_row(RowCase& row, DetailsRow& details, bool silent) {
   if (is_rounding_on_a_cpu(row)) add_line(details, rounding_on_a_cpu_text());
 }
 
+void judge_row(RowCase& row, DetailsRow& details, bool silent) {
+  const auto& [bench, device] = row.pair;
+  Explanation judged = explained(row);
+  const Veto* const veto = judged.is_explained() ? objecting(row, judged, silent) : nullptr;
+  if (!judged.is_at_a_glance || veto != nullptr) {
+    details.judgement = {judged.asked, judged.is_explained(), veto == nullptr ? std::uint8_t{0} : veto->code};
+  }
+  if (veto != nullptr) refuse(row, judged);
+  const bool is_explained = judged.is_explained();
+  details.beyond_rounding = !is_explained;
+  details.rounding_only = is_explained && details.status != Status::pass;
+  if (silent) return;
+  if (is_explained) details.trust = trust_of(bench, device.dtype(), judged);
+  if (!std::string_view(judged.in_half).empty()) details.trust.mistrust = Mistrust::half_steps;
+  if (is_explained && judged.fit.overflowed > 0) details.trust.mistrust = Mistrust::overflow;
+  tell(row, details, judged);
+}
+
 }  // namespace
 
 void Explanation::take_beside_steps() {
@@ -138,6 +143,7 @@ void Explanation::take_beside_steps() {
 Explanation explained(RowCase& row) {
   Explanation known = nothing_known(row);
   std::vector<AskedRules::Asked> asked;
+  AskedRules::Asked latest;
   std::optional<Stage> reached;
   bool asks = false;
   bool ends = false;
@@ -149,9 +155,12 @@ Explanation explained(RowCase& row) {
     // Of a part of the call these are the rules that were asked of it.
     asked.insert(asked.end(), known.asked.begin(), known.asked.end());
     known.asked.clear();
-    asked.push_back({rule.code, static_cast<std::uint64_t>(known.fit.beyond), known.fit.max_share});
+    latest = {rule.code, static_cast<std::uint64_t>(known.fit.beyond), known.fit.max_share};
+    const bool is_like_last = !asked.empty() && asked.back().open == latest.open && asked.back().share == latest.share;
+    if (!is_like_last) asked.push_back(latest);
     if (ends) break;
   }
+  if (asked.empty() || asked.back().rule != latest.rule) asked.push_back(latest);
   if (!ends) known.take_beside_steps();
   known.asked = std::move(asked);
   known.is_at_a_glance = reached == Stage::glance;
@@ -171,7 +180,7 @@ void judge(CallCase& call, Comparison& comparison, const SumStatistics& sums, co
                 .sums = sums,
                 .of_any_shape = row_of(select, comparison.rows.size(), i)};
     if (is_floating(bench.dtype()) && is_floating(device.dtype())) {
-      explain_row(row, details, silent);
+      judge_row(row, details, silent);
       bench = row.pair.bench;
       const bool is_copy = call.op.traits().copies_only && !comparison.of_gradients;
       if (is_copy && !silent && !details.beyond_rounding) accuse_lost_signs(details, bench, device);
@@ -181,7 +190,7 @@ void judge(CallCase& call, Comparison& comparison, const SumStatistics& sums, co
         parts.sums.longest = std::max(sums.longest, terms_of_complex_arithmetic);
         parts.sums.chain = std::max(sums.chain, terms_of_complex_arithmetic);
       }
-      explain_row(parts, details, silent);
+      judge_row(parts, details, silent);
     } else if (!silent && details.status == Status::pass && !is_complex(bench.dtype())) {
       mistrust_equal_elements(details, bench);
     }
