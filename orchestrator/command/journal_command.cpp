@@ -28,6 +28,7 @@
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 #include "kernels/base/write_all.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/entries.h"
 #include "kernels/io/files/named_output.h"
@@ -238,6 +239,7 @@ void export_to_file(const std::vector<JournalContents>& journals, const std::str
         {{"the journal", contents.path}, {"the result file", files.result}, {"the details file", files.details}});
     for (const std::string& read : files_read(contents.metadata)) {
       check_apart("--export", path, {{"what the run has read,", read}});
+      check_outside_tensors("--export", path, read);
     }
   }
   require_replaceable("--export", path);

@@ -83,10 +83,10 @@ std::string text_of(const Folder& folder, const std::string& name) {
                      " is to be replaced, but cannot be opened to see what would be lost: " + errno_text() + ".");
   }
   try {
-    InputFile file(folder.path_of(name), descriptor);
+    InputFile file(folder.path_of(name), descriptor, max_csv_bytes);
     return rest_of(file);
   } catch (const FileError& error) {
-    throw WriteError(error.what());
+    throw WriteError(std::string(error.what()) + " It was to be replaced; move it away.");
   }
 }
 

@@ -13,6 +13,7 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
 #include "kernels/inventory/listed_names.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/named_output.h"
 #include "kernels/io/files/paths.h"
@@ -54,6 +55,7 @@ void check_junit_apart(const SessionState& session, const RunFiles& files) {
   };
   for (const PlannedRank& rank : session.plan.ranks()) {
     check_apart("--junit", path, {{"the recording", rank.path}});
+    check_outside_tensors("--junit", path, rank.path);
     if (!files.directory.empty()) check_pair(rank_files(files.directory, rank.calls.rank, files.stamp));
   }
   if (files.directory.empty()) return;

@@ -54,7 +54,7 @@ class HtmlFile : public ResultFile {
   };
 
   std::vector<NamelessFile> written_page() {
-    html::Page page(temporary_, "Comparison of two recordings");
+    html::Page page(OwnName{temporary_}, "Comparison of two recordings");
     page.lines({"target: " + facts_.target, "golden: " + facts_.golden});
     page.facts({{"rows", std::to_string(counts_[0] + counts_[1] + counts_[2])},
                 {"error", std::to_string(counts_[0])},

@@ -33,8 +33,10 @@ bool StampClaim::make() {
 }
 
 bool StampClaim::remove_abandoned() const {
-  const UniqueFd other(openat(folder_->descriptor(), name_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd other(openat(folder_->descriptor(), name_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!other) return errno == ENOENT;
+  struct stat status {};
+  if (fstat(other.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   return flock(other.get(), LOCK_EX | LOCK_NB) == 0 && unlinkat(folder_->descriptor(), name_.c_str(), 0) == 0;
 }
 

@@ -5,6 +5,10 @@
 
 namespace msrun::html {
 
+Page::Page(const OwnName& file, std::string_view title, std::string_view more_style) : file_(file) {
+  begin(title, more_style);
+}
+
 Page::Page(const std::string& path, std::string_view title, std::string_view more_style) : file_(path) {
   begin(title, more_style);
 }

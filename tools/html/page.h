@@ -19,7 +19,8 @@ class Page {
  public:
   // The path is replaced by commit(). Writes the head and the headline. more_style follows the style of all pages.
   Page(const std::string& path, std::string_view title, std::string_view more_style = {});
-  // A file of that name in the folder: a link is replaced itself.
+  // The same for a name that the program has chosen: a link is replaced itself.
+  Page(const OwnName& file, std::string_view title, std::string_view more_style = {});
   Page(const Folder& folder, const std::string& name, std::string_view title, std::string_view more_style = {});
 
   // Small lines below the headline, which may be as long as paths are.

@@ -15,6 +15,7 @@
 #include "kernels/base/results_on_stdout.h"
 #include "kernels/base/text.h"
 #include "kernels/base/time_text.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/named_output.h"
 #include "kernels/io/files/paths.h"
@@ -60,6 +61,8 @@ void check_outputs(const Configuration& configuration, const Options& options) {
   check_apart(
       "--save-inputs", options.inputs_path,
       {{"the recording", configuration.dump_path}, {"the extraction", extraction}, {"the configuration", config}});
+  check_outside_tensors("The extraction", extraction, configuration.dump_path);
+  check_outside_tensors("--save-inputs", options.inputs_path, configuration.dump_path);
   if (!configuration.dump_path.empty()) require_replaceable("The extraction", extraction);
   require_replaceable("--save-inputs", options.inputs_path);
   require_file_output("--save-inputs", options.inputs_path);

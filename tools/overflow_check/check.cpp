@@ -202,7 +202,7 @@ std::string write_report(const Options& options, const Step& step) {
   const std::string path = join_path(
       options.output_path,
       "anomaly_analyze_" + std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) + ".json");
-  AtomicFile file(path);
+  AtomicFile file(OwnName{path});
   file.write(report_text(step.ranks, step.anomalies));
   file.commit();
   return path;

@@ -81,7 +81,7 @@ std::string MadeRuns::line_for(const std::string& version) const {
 
 void MadeRuns::note(const std::string& version, const Json& what) {
   notes_[version] = what;
-  AtomicFile file(join_path(folder_, notes_name));
+  AtomicFile file(OwnName{join_path(folder_, notes_name)});
   file.write(notes_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   file.commit();
 }

@@ -57,7 +57,7 @@ int run(const Options& options) {
     return exit_completed;
   }
   check_path_text(path);
-  AtomicFile file(path);
+  AtomicFile file = options.out_path.empty() ? AtomicFile(OwnName{path}) : AtomicFile(path);
   file.write(page);
   file.commit();
   print_beside_files("run_report", path + "\n");

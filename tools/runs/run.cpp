@@ -14,6 +14,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/json_text.h"
 #include "kernels/base/text.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/named_output.h"
 #include "kernels/io/files/paths.h"
@@ -206,6 +207,7 @@ void check_apart_from_run(const std::string& option, const std::string& written,
   if (written.empty() || !has_journal(files)) return;
   for (const std::string& path : files_read(header_of(files))) {
     check_apart(option, written, {{"what the run has read,", path}});
+    check_outside_tensors(option, written, path);
   }
 }
 

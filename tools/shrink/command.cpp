@@ -317,7 +317,7 @@ class Command {
     } else if (is_cut_short_) {
       end += "; the time was up before it was done, --time gives more";
     }
-    AtomicFile file(join_path(folder_.path(), "README.txt"));
+    AtomicFile file(OwnName{join_path(folder_.path(), "README.txt")});
     file.write(readme + end + "\n");
     file.commit();
     std::cout << visible(text) << end << std::endl;

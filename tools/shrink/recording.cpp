@@ -167,7 +167,7 @@ void write(const Recording& recording, const std::string& folder) {
   } catch (const FileError& problem) {
     throw WriteError(problem.what());
   }
-  AtomicFile dump(join_path(folder, "dump.json"));
+  AtomicFile dump(OwnName{join_path(folder, "dump.json")});
   dump.write(dump_text(recording));
   dump.commit();
 }

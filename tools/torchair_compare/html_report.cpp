@@ -232,7 +232,7 @@ void write_html(const std::string& path, const HtmlReport& about, const Report& 
     ++marks[static_cast<std::size_t>(points.back().mark)];
   }
 
-  html::Page page(path, about.title);
+  html::Page page(OwnName{path}, about.title);
   page.lines({"Compared: " + about.target, "Golden: " + about.golden});
   page.facts(about.facts);
   page.begin_section("Cosine over network depth");

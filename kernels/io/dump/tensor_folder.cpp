@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "kernels/base/error.h"
+
 namespace msrun {
 
 std::filesystem::path tensor_folder_of(const std::filesystem::path& recording) {
@@ -35,6 +37,18 @@ bool is_of_recording(const std::filesystem::path& file, const std::filesystem::p
     const auto [in_file, in_folder] = std::ranges::mismatch(resolved, folder);
     return in_folder == folder.end();
   });
+}
+
+void check_outside_tensors(const std::string& option, const std::string& written, const std::string& recording) {
+  namespace fs = std::filesystem;
+  if (written.empty() || recording.empty()) return;
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(tensor_folder_of(recording), error);
+  const fs::path place = fs::weakly_canonical(fs::absolute(written, error).lexically_normal(), error);
+  if (error || !fs::is_directory(folder, error)) return;
+  const auto [in_place, in_folder] = std::ranges::mismatch(place, folder);
+  if (in_folder != folder.end()) return;
+  throw UserError(option + " " + written + " would lie among the tensors of the recording " + recording + ".");
 }
 
 }  // namespace msrun

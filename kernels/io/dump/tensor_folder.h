@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +20,9 @@ std::filesystem::path tensor_folder_of(const std::filesystem::path& recording);
 std::vector<std::filesystem::path> folders_of_recording(const std::filesystem::path& recording);
 // Whether a file lies in one of them, links resolved.
 bool is_of_recording(const std::filesystem::path& file, const std::filesystem::path& recording);
+
+// Refuses an output that would lie among the tensors of a recording, a dump.json. Empty paths are none. Throws
+// UserError that names the option.
+void check_outside_tensors(const std::string& option, const std::string& written, const std::string& recording);
 
 }  // namespace msrun

@@ -51,8 +51,9 @@ InputFile::InputFile(const std::string& path, std::uint64_t limit) : path_(path)
   check(limit);
 }
 
-InputFile::InputFile(const std::string& path, int descriptor) : path_(path), descriptor_(descriptor) {
-  check(any_size);
+InputFile::InputFile(const std::string& path, int descriptor, std::uint64_t limit)
+    : path_(path), descriptor_(descriptor) {
+  check(limit);
 }
 
 void InputFile::check(std::uint64_t limit) {

@@ -182,6 +182,12 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
     const fs::path target = fs::canonical(path_, error);
     if (!error) path_ = target.string();
   }
+  open_in_its_folder();
+}
+
+AtomicFile::AtomicFile(const OwnName& file) : path_(file.path) { open_in_its_folder(); }
+
+void AtomicFile::open_in_its_folder() {
   const std::string name(base_name(path_));
   if (name.empty()) throw WriteError("The " + path_ + " should be a file!");
   const std::optional<Folder> folder = Folder::open(path_.substr(0, path_.size() - name.size()));

@@ -84,6 +84,11 @@ std::string_view base_name(std::string_view path);
 // Directory and name joined by one slash; an empty directory is the working directory.
 std::string join_path(std::string_view directory, std::string_view name);
 
+// The path of a file whose name the program has chosen: whoever may write into the folder can have put a link there.
+struct OwnName {
+  std::string path;
+};
+
 // A write that replaces a file in one step: bytes go to a file without a name, which commit() puts in its place.
 // Whoever is killed, the file holds the old bytes or all of the new ones. It is not flushed to the storage device: what
 // must survive a power loss is in the journal, from which such files are made again. Destroyed without commit it leaves
@@ -93,6 +98,7 @@ class AtomicFile {
   // A file that the user named: where path is a link, what it points to now is replaced.
   explicit AtomicFile(const std::string& path);
   // A file that the program named: a link of that name is replaced itself.
+  explicit AtomicFile(const OwnName& file);
   AtomicFile(const Folder& folder, const std::string& name);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -106,6 +112,7 @@ class AtomicFile {
   void commit_as_new();
 
  private:
+  void open_in_its_folder();
   void open(const Folder& folder, const std::string& name);
   void flush();
   [[noreturn]] void fail(const char* action);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,7 +54,13 @@ std::string temporary_name(const Folder& folder, const std::string& kind) {
   static std::atomic<int> count = 0;
   const std::string prefix = temporary_prefix(kind);
   remove_leftovers(folder, prefix);
-  return prefix + std::to_string(::getpid()) + "." + std::to_string(++count);
+  // What has such a name already is left over: in a container the number of a process comes again.
+  std::string name;
+  struct stat status {};
+  do {
+    name = prefix + std::to_string(::getpid()) + "." + std::to_string(++count);
+  } while (::fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0);
+  return name;
 }
 
 bool is_temporary_name(std::string_view name) {

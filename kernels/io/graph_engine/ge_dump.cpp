@@ -183,6 +183,7 @@ GeDump read_ge_dump(const InputFile& file) {
       throw SkipError(name + " cannot be parsed: it is in the format of small devices.");
     }
     if (length > file.size() - length_bytes) throw IncompleteFileError(name + " is truncated.");
+    if (length == 0) throw SkipError(name + " cannot be parsed: its description is empty.");
     if (length > max_message) throw SkipError(name + " cannot be parsed: its description has more than 64 MiB.");
     std::vector<std::byte> large;
     Bytes message = std::span(start).subspan(length_bytes, std::min<std::size_t>(length, available - length_bytes));
