@@ -60,6 +60,12 @@ TEST_F(ReportOfARun, LiesBesideTheCsvsAndIsMadeAgainWithTheSameBytes) {
     fs::remove(report);
   }
   EXPECT_EQ(msrun({"report", out(), "-o", "-"}, scratch_.path()).out, page);
+  // Its own name is not followed where it is a link.
+  write_file(scratch_ / "victim", "precious");
+  fs::create_symlink(scratch_ / "victim", report);
+  EXPECT_EQ(msrun({"report", out()}, scratch_.path()).exit_code, 0);
+  EXPECT_EQ(read_file(scratch_ / "victim"), "precious");
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(report)));
 }
 
 TEST_F(ReportOfARun, IsNotWrittenWhereItIsNotWantedOrTheFilesAreAnotherTools) {

@@ -1,6 +1,7 @@
 // graph over ranks and steps: the documented files, and the documented errors of folders that are not as they must be.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <set>
@@ -73,6 +74,9 @@ TEST(GraphBatch, OneRunAloneHasAStamp) {
   // What a killed process has left is nobody's.
   scratch.write(".build_" + stamp + ".msrun.claim", "");
   EXPECT_TRUE(first.take(folder, "build", stamp));
+  // Nobody writes into a FIFO of that name.
+  ASSERT_EQ(mkfifo((scratch / ".build_20260101000003.msrun.claim").c_str(), 0600), 0);
+  EXPECT_FALSE(first.take(folder, "build", "20260101000003"));
 }
 
 TEST(GraphBatch, DoesNotDependOnThreads) {

@@ -146,6 +146,7 @@ TEST_F(GeDumpFile, RefusesWhatIsNoDump) {
   EXPECT_THAT(error(std::string("\x01\0\0\0\0\0\0\0\x80", 9)), HasSubstr("damaged"));       // an unfinished number
   EXPECT_THAT(error(std::string("\x01\0\0\0\0\0\0\0\x07", 9)), HasSubstr("damaged"));       // a wire type that is none
   EXPECT_THAT(error(std::string("\x01\0\0\0\0\0\0\0\x1C", 9)), HasSubstr("damaged"));       // a group that only ends
+  EXPECT_THAT(error(std::string(100, '\0')), HasSubstr("its description is empty"));
   EXPECT_THAT(error(std::string("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8)), HasSubstr("incomplete"));
   // Sizes whose sum wraps around.
   std::string tensor;

@@ -8,7 +8,9 @@
 #include <array>
 
 #include "kernels/base/write_all.h"
+#include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/paths.h"
+#include "kernels/io/files/temporary_name.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
@@ -61,6 +63,46 @@ TEST(NamedOutput, WhatIsWrittenBesideACopyFollowsIt) {
   EXPECT_TRUE(write_all(open_to_append(name_of(open.get())).get(), "export\n"));
   EXPECT_TRUE(write_all(open.get(), "report\n"));
   EXPECT_EQ(read_file(log), "export\nreport\n");
+}
+
+// Who may write into an output folder can put a link there, under a name that a program will choose.
+TEST(NamedOutput, ALinkAtAnOwnNameIsReplaced) {
+  const TemporaryDirectory folder;
+  const std::string victim = folder.write("victim", "precious");
+  std::filesystem::create_symlink("victim", folder.file("page.html"));
+  {
+    AtomicFile file(OwnName{folder.file("page.html")});
+    file.write("page");
+    file.commit();
+  }
+  EXPECT_EQ(read_file(victim), "precious");
+  EXPECT_EQ(read_file(folder.file("page.html")), "page");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder.file("page.html")));
+}
+
+TEST(NamedOutput, NothingIsWrittenAmongTheTensorsOfARecording) {
+  const TemporaryDirectory folder;
+  const std::string recording = folder.write("dump.json", "{}");
+  std::filesystem::create_directories(folder.file("dump_tensor_data/deep"));
+  std::filesystem::create_symlink("dump_tensor_data", folder.file("link"));
+  for (const char* inside : {"dump_tensor_data/a.pt", "dump_tensor_data/deep/new", "link/a.pt"}) {
+    EXPECT_THAT(error_of<UserError>([&] { check_outside_tensors("--junit", folder.file(inside), recording); }),
+                HasSubstr("would lie among the tensors of the recording"))
+        << inside;
+  }
+  EXPECT_NO_THROW(check_outside_tensors("--junit", folder.file("dump_tensor_data.xml"), recording));
+  EXPECT_NO_THROW(check_outside_tensors("--junit", "", recording));
+}
+
+TEST(NamedOutput, ATemporaryNameThatIsLeftOverIsPassedOver) {
+  const TemporaryDirectory place;
+  const Folder folder(place.path().string());
+  const std::string name = temporary_name(folder, "kind");
+  const std::size_t dot = name.rfind('.');
+  const std::string next = name.substr(0, dot + 1) + std::to_string(std::stoi(name.substr(dot + 1)) + 1);
+  place.write(next, "left");
+  EXPECT_NE(temporary_name(folder, "kind"), next);
+  EXPECT_EQ(read_file(place.file(next)), "left");
 }
 
 TEST(NamedOutput, FilesAndNamesThatAreFreePass) {

@@ -16,9 +16,9 @@ inline Difference varied_difference(std::uint32_t task) {
   map.kind = static_cast<DifferenceMap::Kind>(task % 10);
   map.elements = std::int64_t{1} << (task % 40);
   map.wrong = task;
-  map.region = 2 * task;
-  map.first = 3 * task;
-  map.last = 5 * task;
+  map.region = std::int64_t{2} * task;
+  map.first = std::int64_t{3} * task;
+  map.last = std::int64_t{5} * task;
   if (task % 2 == 0) map.place = "[:, " + std::to_string(task) + "]";
   map.block = task % 3;
   map.period = task % 7;
@@ -53,7 +53,7 @@ inline std::vector<ApiResult> varied_results(std::uint32_t count) {
       for (std::int32_t i = 0; i < static_cast<std::int32_t>(task % 5); ++i)
         result.agreement->answers.push_back({i, result.inputs, i == 2});
     }
-    result.run = {task % 6, UINT64_MAX / (1 + task), 1000 * task};
+    result.run = {task % 6, UINT64_MAX / (1 + task), std::uint64_t{1000} * task};
     for (std::uint32_t i = 0; i < task % 3; ++i) {
       InputNote note{"args." + std::to_string(i), "float16", "(" + std::to_string(task) + ")", {}, {}, task % 4 == 0};
       if (task % 5 > 0) note.least = -1.5 * task;
