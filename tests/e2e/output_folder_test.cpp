@@ -155,6 +155,16 @@ TEST_F(OutputFolder, LinksAreNotFollowedByWhoContinues) {
   expect_refused({"-api_info", dump("llama_bf16"), "-csv_path", csv}, {"not a symbolic link"});
 }
 
+// It is to be replaced, and what it holds is read to see whether anything would be lost.
+TEST_F(OutputFolder, AResultFileWithoutEndIsNotRead) {
+  const fs::path csv = killed_run();
+  fs::resize_file(csv, std::uintmax_t{1} << 40);  // without a block on the disk
+  const Finished finished = resume(csv);
+  EXPECT_EQ(finished.exit_code, 3) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("It was to be replaced; move it away."));
+  EXPECT_EQ(fs::file_size(csv), std::uintmax_t{1} << 40);
+}
+
 TEST_F(OutputFolder, TensorsOfFailuresAreNotWrittenThroughALink) {
   fs::create_directory(scratch_ / "tensors");
   write_file(scratch_ / "config.json",
