@@ -31,7 +31,7 @@ class InputFile {
   // Throws FileError if path is no readable regular file of less than `limit` bytes. Symbolic links are followed.
   explicit InputFile(const std::string& path, std::uint64_t limit = max_input_bytes);
   // An open descriptor of such a file; it is closed with this. path is for messages.
-  InputFile(const std::string& path, int descriptor, std::uint64_t limit);
+  InputFile(const std::string& path, int descriptor, std::uint64_t limit = any_size);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
