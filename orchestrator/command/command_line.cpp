@@ -323,9 +323,8 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   options.json_lists = arguments.given("json");
   if (options.json_lists && !options.prints_list()) {
     throw UserError(
-        "--json goes with --list-apis, --list-standards, --list-judgement, --list-devices or --list-faults; events of "
-        "a "
-        "run: --message-format json");
+        "--json goes with --list-apis, --list-standards, --list-judgement, --list-devices or --list-faults; "
+        "events of a run: --message-format json");
   }
   // Before anything is looked for that belongs to these options.
   if (command == Command::run_overflow_check) refuse_other_than_overflow_check(arguments);

@@ -1,6 +1,5 @@
 #include "orchestrator/command/list_judgement.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -14,11 +13,6 @@ namespace {
 // Columns: of the rule and its number, and of these and its cost.
 constexpr std::size_t rule_width = 30;
 constexpr std::size_t cost_width = 44;
-
-std::string padded_to(std::string text, std::size_t width) {
-  text.resize(std::max(text.size() + 1, width), ' ');
-  return text;
-}
 
 }  // namespace
 

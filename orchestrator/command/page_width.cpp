@@ -1,13 +1,18 @@
 #include "orchestrator/command/page_width.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace msrun {
 
+std::string padded_to(std::string text, std::size_t width) {
+  text.resize(std::max(text.size() + 1, width), ' ');
+  return text;
+}
+
 std::string beside_column(std::string first, std::size_t width, std::string_view text) {
   std::string lines;
-  std::string line = std::move(first);
-  line.resize(std::max(line.size() + 1, width), ' ');
+  std::string line = padded_to(std::move(first), width);
   bool fresh = true;
   while (!text.empty()) {
     const std::size_t space = std::min(text.find(' '), text.size());

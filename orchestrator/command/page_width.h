@@ -9,6 +9,9 @@ namespace msrun {
 
 inline constexpr std::size_t page_width = 110;  // columns
 
+// The text with spaces up to that width, with one at least.
+std::string padded_to(std::string text, std::size_t width);
+
 // The words of text behind a first column of that width, broken into lines of the page's width.
 std::string beside_column(std::string first, std::size_t width, std::string_view text);
 

@@ -1,10 +1,10 @@
 #include "orchestrator/command/why.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "kernels/base/text.h"
+#include "orchestrator/command/page_width.h"
 #include "runner/judge/rules.h"
 #include "runner/judge/vetoes.h"
 #include "runner/results/reason.h"
@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::size_t width_of_rule = 30;
 constexpr std::size_t width_of_open = 12;
-
-std::string padded(std::string text, std::size_t width) {
-  if (text.size() < width) text.resize(width, ' ');
-  return text;
-}
 
 // Of a rule of a later msrun its number.
 std::string name_of_rule(std::uint8_t code) {
@@ -42,16 +37,18 @@ std::string verdict_text(const DetailsRow& row) {
 }
 
 std::string row_text(const std::string& name, const DetailsRow& row) {
-  std::string text = "  " + name + "  " + row.device_dtype + " " + row.shape + "  " + verdict_text(row) + "\n";
+  std::string text =
+      "  " + name + "  " + sanitised(row.device_dtype + " " + row.shape) + "  " + verdict_text(row) + "\n";
   if (!row.judgement) {
     return text +
            (row.status == Status::skip ? "" : "    The rules at a glance were enough, or it is compared exactly.\n");
   }
   const AskedRules& judgement = *row.judgement;
-  text += "    " + padded("rule", width_of_rule) + padded("left open", width_of_open) + "largest error / granted\n";
+  text +=
+      "    " + padded_to("rule", width_of_rule) + padded_to("left open", width_of_open) + "largest error / granted\n";
   for (const AskedRules::Asked& asked : judgement.asked) {
-    text += "    " + padded(name_of_rule(asked.rule), width_of_rule) +
-            padded(std::to_string(asked.open), width_of_open) + share_text(asked.share) + "\n";
+    text += "    " + padded_to(name_of_rule(asked.rule), width_of_rule) +
+            padded_to(std::to_string(asked.open), width_of_open) + share_text(asked.share) + "\n";
   }
   if (judgement.asked.empty()) return text;
   text += judgement.explained ? "    Explained by: " + name_of_rule(judgement.asked.back().rule) + ".\n"

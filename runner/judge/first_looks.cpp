@@ -13,8 +13,6 @@ std::int64_t chain_of_screens(const SumStatistics& sums, const SumModel& model) 
   return model.of_logarithms ? 1 : sums.chain;
 }
 
-Answer answer(const Explanation& known) { return known.is_explained() ? Answer::explained : Answer::open; }
-
 }  // namespace
 
 namespace rule {
@@ -37,7 +35,7 @@ Answer copies(RowCase& row, Explanation& known) {
 Answer last_place(RowCase& row, Explanation& known) {
   if (row.passes) return Answer::open;
   known.fit = fit_rounding(row.pair.bench, row.pair.device, known.model);
-  return answer(known);
+  return explained_if(known.is_explained());
 }
 
 Answer screens(RowCase& row, Explanation& known) {
@@ -48,7 +46,7 @@ Answer screens(RowCase& row, Explanation& known) {
   const std::int64_t chain = chain_of_screens(row.sums, known.model);
   const bool is_covered =
       surely_rounding(bench, device, chain) || (row.sums.longest > 1 && surely_rounding_of_sums(bench, device, chain));
-  return is_covered ? Answer::explained : Answer::open;
+  return explained_if(is_covered);
 }
 
 Answer typical_sums(RowCase& row, Explanation& known) {
@@ -58,7 +56,7 @@ Answer typical_sums(RowCase& row, Explanation& known) {
   // Without sums the typical result says nothing about what lies behind one element; of passes in wide dtypes the
   // screen has said it already.
   const bool counts = adds || (row.passes && is_half(row.pair.device.dtype()));
-  return counts ? answer(known) : Answer::open;
+  return explained_if(counts && known.is_explained());
 }
 
 Answer same_in_its_dtypes(RowCase& row, Explanation& known) {

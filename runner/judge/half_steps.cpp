@@ -211,11 +211,11 @@ Answer half_steps_early(RowCase& row, Explanation& known) {
 }
 
 Answer half_steps(RowCase& row, Explanation& known) {
-  return rounds_as_the_device(row, first_noise_samples, known) ? Answer::explained : Answer::open;
+  return explained_if(rounds_as_the_device(row, first_noise_samples, known));
 }
 
 Answer half_steps_by_more_samples(RowCase& row, Explanation& known) {
-  return rounds_as_the_device(row, most_noise_samples, known) ? Answer::explained : Answer::open;
+  return explained_if(rounds_as_the_device(row, most_noise_samples, known));
 }
 
 }  // namespace rule

@@ -159,7 +159,7 @@ void judge_large(const RowCase& row, Explanation& judged) {
 namespace rule {
 
 Answer sides_in_large_calls(RowCase& row, Explanation& known) {
-  return take_sides_of_steps(row, known) && known.is_explained() ? Answer::explained : Answer::open;
+  return explained_if(take_sides_of_steps(row, known) && known.is_explained());
 }
 
 Answer part_of_large_call(RowCase& row, Explanation& known) {

@@ -55,16 +55,16 @@ bool measure_noise(const RowCase& row, std::size_t samples, bool rough, Explanat
 namespace rule {
 
 Answer noise_of_inputs(RowCase& row, Explanation& known) {
-  return measure_noise(row, first_noise_samples, false, known) ? Answer::explained : Answer::open;
+  return explained_if(measure_noise(row, first_noise_samples, false, known));
 }
 
 // Half types are computed in float32 as well, of which a place shows where terms cancel.
 Answer noise_of_functions(RowCase& row, Explanation& known) {
-  return measure_noise(row, first_noise_samples, true, known) ? Answer::explained : Answer::open;
+  return explained_if(measure_noise(row, first_noise_samples, true, known));
 }
 
 Answer noise_by_more_samples(RowCase& row, Explanation& known) {
-  return measure_noise(row, most_noise_samples, true, known) ? Answer::explained : Answer::open;
+  return explained_if(measure_noise(row, most_noise_samples, true, known));
 }
 
 }  // namespace rule

@@ -62,7 +62,7 @@ Answer rounded_operands(RowCase& row, Explanation& known) {
   if (row.operands == OperandRounding::none || !known.model.spread.defined()) return Answer::open;
   const std::optional<Tensor> rounded = row.computed_with({.summation = {}, .operands = {row.operands, row.operands}});
   if (!rounded || !errs_like_operands(row, *rounded, times_of_operands(row))) return Answer::open;
-  return grant_operands(row, known) ? Answer::explained : Answer::open;
+  return explained_if(grant_operands(row, known));
 }
 
 }  // namespace rule

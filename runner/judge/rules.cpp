@@ -118,9 +118,12 @@ Explanation nothing_known(const RowCase& row) {
   known.model.adds_terms = traits.rounds_once;
   known.model.of_logarithms = traits.logarithm_of_sums && !row.of_gradients;
   if (row.call.materialised.unbounded) known.model.not_finite = other_not_finite(row);
-  const bool is_exact_standard = select_standard(row.call.materialised.parts.api, row.pair.device.dtype(), false,
-                                                 Policy::per_api) == Standard::binary_consistency;
-  known.model.exact = row.sums.longest <= 1 && !row.call.complex_arguments && (traits.copies_only || is_exact_standard);
+  const auto is_exact_standard = [&] {
+    return select_standard(row.call.materialised.parts.api, row.pair.device.dtype(), false, Policy::per_api) ==
+           Standard::binary_consistency;
+  };
+  known.model.exact =
+      row.sums.longest <= 1 && !row.call.complex_arguments && (traits.copies_only || is_exact_standard());
   return known;
 }
 

@@ -19,6 +19,10 @@ enum class Answer : std::uint8_t {
   settled,    // no rule behind knows more of such a row, explained or not
 };
 
+constexpr Answer explained_if(bool covers_every_element) {
+  return covers_every_element ? Answer::explained : Answer::open;
+}
+
 // Rules that are asked together. Whether those of a stage are asked is found once, when it is reached.
 enum class Stage : std::uint8_t {
   glance,        // of every row

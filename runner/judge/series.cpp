@@ -41,9 +41,7 @@ bool adds_in_series(const RowCase& row, Explanation& judged) {
 
 namespace rule {
 
-Answer added_in_series(RowCase& row, Explanation& known) {
-  return adds_in_series(row, known) ? Answer::explained : Answer::open;
-}
+Answer added_in_series(RowCase& row, Explanation& known) { return explained_if(adds_in_series(row, known)); }
 
 }  // namespace rule
 }  // namespace msrun

@@ -44,11 +44,11 @@ bool measure_terms(const RowCase& row, std::size_t samples, Explanation& judged)
 namespace rule {
 
 Answer terms_by_few_samples(RowCase& row, Explanation& known) {
-  return measure_terms(row, first_samples, known) ? Answer::explained : Answer::open;
+  return explained_if(measure_terms(row, first_samples, known));
 }
 
 Answer terms_by_more_samples(RowCase& row, Explanation& known) {
-  return measure_terms(row, most_samples, known) ? Answer::explained : Answer::open;
+  return explained_if(measure_terms(row, most_samples, known));
 }
 
 }  // namespace rule

@@ -241,7 +241,7 @@ namespace rule {
 
 Answer nothing_rounds(RowCase& row, Explanation& known) {
   if (rounds_nowhere(row)) judge_unrounded(row, known);
-  return known.model.unrounded && known.is_explained() ? Answer::explained : Answer::open;
+  return explained_if(known.model.unrounded && known.is_explained());
 }
 
 // Limits what every rule behind it explains.

@@ -1,5 +1,5 @@
 // One call, evaluated again in other ways: with another arithmetic, or with inputs that are changed a little. What the
-// results have in common with the device's, and how far they lie apart, tells rounding from faults (explain.h).
+// results have in common with the device's, and how far they lie apart, tells rounding from faults (rules.h).
 //
 // What is computed is bounded by the call's size alone, and random changes are drawn by the call's name, so that the
 // same recording always gets the same answers.

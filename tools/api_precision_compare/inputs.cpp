@@ -15,11 +15,11 @@
 #include "journal/reader.h"
 #include "kernels/base/json_text.h"
 #include "kernels/base/text.h"
-#include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/run_of_rank.h"
 #include "runner/results/simulated_message.h"
+#include "tools/common/whole_file.h"
 
 namespace msrun::api_precision_compare {
 
@@ -156,12 +156,7 @@ bool was_simulated(const std::string& csv) {
   std::error_code ignored;
   // Without the result file nobody knows.
   if (!files || path_exists(files->journal) || !std::filesystem::is_regular_file(files->result, ignored)) return false;
-  try {
-    InputFile result(files->result, max_csv_bytes);
-    return says_simulated(rest_of(result));
-  } catch (const FileError& error) {
-    throw UserError(error.what());
-  }
+  return says_simulated(read_whole_file(files->result, max_csv_bytes));
 }
 
 }  // namespace msrun::api_precision_compare

@@ -6,6 +6,14 @@
 #include "kernels/base/error.h"
 
 namespace msrun {
+namespace {
+
+// Both resolved.
+bool is_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  return std::ranges::mismatch(path, folder).in2 == folder.end();
+}
+
+}  // namespace
 
 std::filesystem::path tensor_folder_of(const std::filesystem::path& recording) {
   namespace fs = std::filesystem;
@@ -33,10 +41,8 @@ bool is_of_recording(const std::filesystem::path& file, const std::filesystem::p
   std::error_code error;
   const std::filesystem::path resolved = std::filesystem::weakly_canonical(file, error);
   if (error) return false;
-  return std::ranges::any_of(folders_of_recording(recording), [&](const std::filesystem::path& folder) {
-    const auto [in_file, in_folder] = std::ranges::mismatch(resolved, folder);
-    return in_folder == folder.end();
-  });
+  return std::ranges::any_of(folders_of_recording(recording),
+                             [&](const auto& folder) { return is_below(resolved, folder); });
 }
 
 void check_outside_tensors(const std::string& option, const std::string& written, const std::string& recording) {
@@ -45,9 +51,7 @@ void check_outside_tensors(const std::string& option, const std::string& written
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(tensor_folder_of(recording), error);
   const fs::path place = fs::weakly_canonical(fs::absolute(written, error).lexically_normal(), error);
-  if (error || !fs::is_directory(folder, error)) return;
-  const auto [in_place, in_folder] = std::ranges::mismatch(place, folder);
-  if (in_folder != folder.end()) return;
+  if (error || !fs::is_directory(folder, error) || !is_below(place, folder)) return;
   throw UserError(option + " " + written + " would lie among the tensors of the recording " + recording + ".");
 }
 

@@ -64,16 +64,16 @@ void append_csv_text(std::string& out, std::string_view field) {
 }
 
 void append_csv_field(std::string& out, std::string_view field) {
+  const bool plain = std::none_of(field.begin(), field.end(),
+                                  [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n' || c == '\0'; });
+  if (plain) {
+    out += field;
+    return;
+  }
   if (field.find('\0') != std::string_view::npos) {
     std::string shown;
     for (const char c : field) c == '\0' ? shown += "\u2400" : shown += c;
     return append_csv_field(out, shown);
-  }
-  const bool plain =
-      std::none_of(field.begin(), field.end(), [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; });
-  if (plain) {
-    out += field;
-    return;
   }
   out += '"';
   for (std::size_t quote = field.find('"'); quote != std::string_view::npos; quote = field.find('"')) {
