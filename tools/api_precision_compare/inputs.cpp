@@ -31,7 +31,7 @@ using Checksums = std::unordered_map<std::string, std::uint64_t>;
 
 // What the journal of a CSV says of the run that wrote both. Of the CSV of one of several ranks, whose journal is
 // further up, it is what is said of that rank, and calls have the names that the rank has for them.
-struct JournalSays {
+struct JournalSays {    // NOLINT(bugprone-exception-escape): moving JSON asserts, and throws nothing
   json fingerprint;     // null if that is not known
   Checksums checksums;  // of the calls' inputs, by name
   bool simulated = false;
