@@ -280,7 +280,7 @@ std::vector<LayoutCase> layout_cases() {
        [](const Sizes& i) { return (((i[0] * 2 + i[1] / 16) * 3 + i[2]) * 4 + i[3]) * 16 + i[1] % 16; }},
       {"FRACTAL_Z",
        4,
-       {2 * 3 * 3, 1, 16, 16},
+       {18, 1, 16, 16},
        {5, 20, 3, 3},
        {5, 20, 3, 3},
        {5, 20, 3, 3},
@@ -356,7 +356,7 @@ TEST_F(GeDumpFile, ReadsDecodedElementsInDeviceLayoutsToo) {
   const Read bits =
       read({.data_type = 29, .format = 16, .shape = {2, 2, 1, 2}, .original_shape = {2, 1, 2, 2}, .data = "\xB1"});
   EXPECT_THAT(bits.values, ElementsAre(1, 1, 0, 0, 0, 1, 0, 1));
-  std::vector<std::uint16_t> memory(16 * 16);
+  std::vector<std::uint16_t> memory(256);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint16_t>(i);
   memory[1] = 0x3F80;
   const Read half = read(
@@ -365,7 +365,7 @@ TEST_F(GeDumpFile, ReadsDecodedElementsInDeviceLayoutsToo) {
 }
 
 TEST_F(GeDumpFile, KeepsTheStoredShapeWhereItCannotConvert) {
-  const std::string data(4 * 64, '\0');
+  const std::string data(256, '\0');
   EXPECT_EQ(read({.format = 2, .shape = {4, 16}, .original_shape = {1, 4, 4, 4}, .data = data}).tensor.shape,
             Sizes({4, 16}));
   // As many batches as the logical shape does not have.
