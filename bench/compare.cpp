@@ -13,7 +13,7 @@
 
 #include "bench/options.h"
 #include "kernels/base/guarded_main.h"
-#include "kernels/compare/metrics.h"
+#include "kernels/compare/metrics/metrics.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {

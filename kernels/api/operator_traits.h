@@ -55,7 +55,7 @@ struct PickedAxis {
 // What frameworks have settings for that let a device round the float32 operands of products.
 enum class OperandSetting : std::uint8_t { products, convolutions, recurrences };
 
-// Which choice a decomposition leaves to whoever computes it (kernels/compare/freedom.h).
+// Which choice a decomposition leaves to whoever computes it (kernels/compare/choices/freedom.h).
 enum class Freedom : std::uint8_t {
   none,
   singular,       // (U, S, V): paired columns of U and V up to a sign or phase; a recording may hold V's as rows

@@ -99,6 +99,13 @@ class Value {
   Variant variant_;
 };
 
+// The tensor of a Tensor or a Var; null for anything else, and for a tensor that is not defined.
+inline const Tensor* tensor_in(const Value& value) {
+  const Tensor* tensor = value.get<Tensor>();
+  if (const Var* var = value.get<Var>()) tensor = &var->tensor();
+  return tensor != nullptr && tensor->defined() ? tensor : nullptr;
+}
+
 // The recorded tensor that a value, or the argument at a position, stands for; null for anything else.
 const TensorSpec* recorded_tensor(const Value& value);
 const TensorSpec* recorded_tensor(const List& args, std::size_t position);

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "kernels/api/api_call.h"
+#include "kernels/api/value.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
-#include "kernels/compare/freedom.h"
-#include "kernels/compare/metrics.h"
-#include "kernels/compare/tensor_in.h"
-#include "kernels/compare/ties.h"
+#include "kernels/compare/choices/freedom.h"
+#include "kernels/compare/choices/ties.h"
+#include "kernels/compare/metrics/metrics.h"
 
 namespace msrun {
 namespace {

@@ -14,7 +14,7 @@
 #include "kernels/api/operator_traits.h"
 #include "kernels/api/value.h"
 #include "kernels/compare/details.h"
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 
 namespace msrun {
 

@@ -6,8 +6,8 @@
 
 #include "kernels/base/error.h"
 #include "kernels/compare/compare.h"
-#include "kernels/compare/metrics.h"
-#include "kernels/compare/walk_limits.h"
+#include "kernels/compare/metrics/metrics.h"
+#include "kernels/compare/metrics/walk_limits.h"
 
 namespace msrun {
 namespace {

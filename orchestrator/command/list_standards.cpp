@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 #include "orchestrator/command/page_width.h"
 
 namespace msrun {

@@ -1,5 +1,5 @@
 // `msrun --list-standards`: by which standard every API is judged, and the limits, from the tables that the comparison
-// itself uses (kernels/compare/standards.h).
+// itself uses (kernels/compare/metrics/standards.h).
 #pragma once
 
 #include <string>

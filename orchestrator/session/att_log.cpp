@@ -10,7 +10,7 @@
 
 #include "kernels/api/call_codec.h"
 #include "kernels/base/text.h"
-#include "kernels/compare/att_measures.h"
+#include "kernels/compare/policies/att_measures.h"
 #include "orchestrator/session/run_form.h"
 #include "runner/dialects/att.h"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "kernels/compare/difference.h"
+#include "kernels/compare/diagnosis/difference.h"
 
 namespace msrun {
 

@@ -1,4 +1,4 @@
-// What a verdict is worth (kernels/compare/trust.h), as JSON.
+// What a verdict is worth (kernels/compare/bounds/trust.h), as JSON.
 #pragma once
 
 #include <cmath>

@@ -7,9 +7,9 @@
 
 #include "kernels/api/last_steps.h"
 #include "kernels/base/error.h"
-#include "kernels/compare/metrics.h"
-#include "kernels/compare/ties.h"
-#include "kernels/compare/window_ties.h"
+#include "kernels/compare/choices/ties.h"
+#include "kernels/compare/choices/window_ties.h"
+#include "kernels/compare/metrics/metrics.h"
 #include "kernels/ops/common/functions.h"
 #include "runner/check/layout.h"
 #include "runner/check/result_dtypes.h"

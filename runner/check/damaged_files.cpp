@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kernels/base/error.h"
-#include "kernels/compare/message_lines.h"
+#include "kernels/compare/metrics/message_lines.h"
 #include "kernels/io/torch/pt_file.h"
 #include "runner/judge/row_lines.h"
 

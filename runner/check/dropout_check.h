@@ -1,12 +1,12 @@
 // What a dropout makes of the elements it keeps and of those it drops, beside the shares of zeros that the documented
 // comparison looks at: two evaluations of the call, one that keeps everything and one that drops everything, tell what
-// each element of the device's may be (kernels/compare/dropout.h).
+// each element of the device's may be (kernels/compare/choices/dropout.h).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "kernels/compare/dropout.h"
+#include "kernels/compare/choices/dropout.h"
 #include "kernels/evaluate/evaluate.h"
 #include "runner/device/device.h"
 

@@ -1,7 +1,7 @@
 #include "runner/check/output_choice.h"
 
-#include "kernels/compare/bin_moves.h"
-#include "kernels/compare/window_ties.h"
+#include "kernels/compare/choices/bin_moves.h"
+#include "kernels/compare/choices/window_ties.h"
 #include "kernels/tensor/changed_elements.h"
 
 namespace msrun {

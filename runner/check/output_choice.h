@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/compare/overwrites.h"
+#include "kernels/compare/choices/overwrites.h"
 #include "kernels/evaluate/evaluate.h"
 
 namespace msrun {

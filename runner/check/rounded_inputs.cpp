@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/compare/message_lines.h"
+#include "kernels/compare/metrics/message_lines.h"
 #include "runner/judge/row_lines.h"
 
 namespace msrun {

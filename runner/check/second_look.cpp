@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/base/clock.h"
-#include "kernels/compare/message_lines.h"
+#include "kernels/compare/metrics/message_lines.h"
 #include "kernels/tensor/memory.h"
 #include "runner/results/reason.h"
 

@@ -4,8 +4,8 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
-#include "kernels/compare/att_compare.h"
-#include "kernels/compare/att_measures.h"
+#include "kernels/compare/policies/att_compare.h"
+#include "kernels/compare/policies/att_measures.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/io/files/csv.h"
 #include "runner/device/device.h"

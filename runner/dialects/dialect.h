@@ -15,9 +15,9 @@
 #include <string_view>
 
 #include "kernels/api/operators.h"
+#include "kernels/compare/choices/ties.h"
 #include "kernels/compare/compare.h"
 #include "kernels/compare/details_csv.h"
-#include "kernels/compare/ties.h"
 #include "kernels/evaluate/materialise.h"
 #include "kernels/io/dump/dump_dialect.h"
 #include "kernels/io/files/folder.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
-#include "kernels/compare/compare_mindspore.h"
+#include "kernels/compare/policies/compare_mindspore.h"
 #include "kernels/io/numpy/npy.h"
 #include "kernels/io/torch/pt_file.h"
 #include "runner/results/counts.h"

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "kernels/api/operators.h"
-#include "kernels/compare/message_lines.h"
+#include "kernels/compare/metrics/message_lines.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/io/dump/tensor_folder.h"
 #include "kernels/io/files/csv.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/compare/rounding.h"
+#include "kernels/compare/bounds/rounding.h"
 #include "kernels/evaluate/evaluate.h"
 #include "runner/judge/step_sides.h"
 

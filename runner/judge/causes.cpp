@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
-#include "kernels/compare/findings.h"
+#include "kernels/compare/diagnosis/findings.h"
 #include "runner/judge/causes.h"
 #include "runner/judge/evidence.h"
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "kernels/compare/difference_map.h"
+#include "kernels/compare/diagnosis/difference_map.h"
 #include "runner/judge/explanation.h"
 #include "runner/judge/row_case.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/compare/bounds/rounding.h"
 #include "kernels/compare/details.h"
-#include "kernels/compare/rounding.h"
 #include "kernels/tensor/arithmetic.h"
 
 namespace msrun {

@@ -1,6 +1,6 @@
 // What a look at the result tells, or one computation of the call in its own dtypes.
-#include "kernels/compare/exact_results.h"
-#include "kernels/compare/rounding_screens.h"
+#include "kernels/compare/bounds/exact_results.h"
+#include "kernels/compare/bounds/rounding_screens.h"
 #include "runner/judge/evidence.h"
 #include "runner/judge/rules.h"
 

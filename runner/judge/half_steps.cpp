@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/compare/common_error.h"
-#include "kernels/compare/error_shape.h"
-#include "kernels/compare/estimates.h"
+#include "kernels/compare/bounds/common_error.h"
+#include "kernels/compare/bounds/error_shape.h"
+#include "kernels/compare/bounds/estimates.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/judge/evidence.h"
 #include "runner/judge/narrow_sums.h"

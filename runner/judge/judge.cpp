@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/compare/exact_results.h"
-#include "kernels/compare/typical.h"
+#include "kernels/compare/bounds/exact_results.h"
+#include "kernels/compare/bounds/typical.h"
 #include "runner/judge/causes.h"
 #include "runner/judge/complex_rows.h"
 #include "runner/judge/row_lines.h"

@@ -5,10 +5,10 @@
 #include <tuple>
 #include <utility>
 
-#include "kernels/compare/common_error.h"
-#include "kernels/compare/estimates.h"
-#include "kernels/compare/rounding_terms.h"
-#include "kernels/compare/typical.h"
+#include "kernels/compare/bounds/common_error.h"
+#include "kernels/compare/bounds/estimates.h"
+#include "kernels/compare/bounds/rounding_terms.h"
+#include "kernels/compare/bounds/typical.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/judge/call_part.h"
 #include "runner/judge/evidence.h"

@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/compare/estimates.h"
+#include "kernels/compare/bounds/estimates.h"
 #include "runner/judge/evidence.h"
 #include "runner/judge/noise.h"
 #include "runner/judge/rules.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/compare/rounding_terms.h"
-#include "kernels/compare/typical.h"
+#include "kernels/compare/bounds/rounding_terms.h"
+#include "kernels/compare/bounds/typical.h"
 #include "kernels/tensor/changed_elements.h"
 
 namespace msrun {

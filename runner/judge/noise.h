@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "kernels/compare/rounding.h"
+#include "kernels/compare/bounds/rounding.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {

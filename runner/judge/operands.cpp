@@ -1,8 +1,8 @@
 // Products whose float32 operands a device rounds, as its settings let it.
 #include <utility>
 
-#include "kernels/compare/common_error.h"
-#include "kernels/compare/estimates.h"
+#include "kernels/compare/bounds/common_error.h"
+#include "kernels/compare/bounds/estimates.h"
 #include "runner/judge/evidence.h"
 #include "runner/judge/rules.h"
 

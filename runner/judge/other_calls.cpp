@@ -15,7 +15,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
-#include "kernels/compare/findings.h"
+#include "kernels/compare/diagnosis/findings.h"
 #include "runner/judge/altered_calls.h"
 #include "runner/judge/causes.h"
 #include "runner/judge/vetoes.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/compare/details.h"
-#include "kernels/compare/message_lines.h"
+#include "kernels/compare/metrics/message_lines.h"
 
 namespace msrun {
 

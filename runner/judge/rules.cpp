@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 #include "runner/judge/evidence.h"
 
 namespace msrun {

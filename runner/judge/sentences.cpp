@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "kernels/base/counted.h"
-#include "kernels/compare/message_lines.h"
+#include "kernels/compare/metrics/message_lines.h"
 #include "runner/results/reason.h"
 
 namespace msrun {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/compare/rounding.h"
+#include "kernels/compare/bounds/rounding.h"
 #include "kernels/tensor/arithmetic.h"
 
 namespace msrun {

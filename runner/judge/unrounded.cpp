@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/compare/estimates.h"
-#include "kernels/compare/rounding_screens.h"
+#include "kernels/compare/bounds/estimates.h"
+#include "kernels/compare/bounds/rounding_screens.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/judge/evidence.h"
 #include "runner/judge/rules.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
-#include "kernels/compare/varied_numbers.h"
+#include "kernels/compare/bounds/varied_numbers.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/stored_steps.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/base/text.h"
-#include "kernels/compare/message_lines.h"
-#include "kernels/compare/walk_limits.h"
+#include "kernels/compare/metrics/message_lines.h"
+#include "kernels/compare/policies/failed_metric.h"
 #include "runner/results/counts.h"
 #include "runner/results/reason.h"
 

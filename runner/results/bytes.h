@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "kernels/compare/details.h"
+#include "kernels/compare/policies/column_sets.h"
 
 namespace msrun {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "kernels/compare/message_lines.h"
-#include "kernels/compare/trust.h"
+#include "kernels/compare/bounds/trust.h"
+#include "kernels/compare/metrics/message_lines.h"
 
 namespace msrun {
 namespace {

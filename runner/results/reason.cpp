@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kernels/base/text.h"
-#include "kernels/compare/message_lines.h"
+#include "kernels/compare/metrics/message_lines.h"
 #include "runner/results/counts.h"
 
 namespace msrun {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/compare/dump_metrics.h"
+#include "kernels/compare/metrics/dump_metrics.h"
 #include "kernels/io/graph_engine/ge_graph.h"
 #include "tests/support/few_threads.h"
 #include "tests/support/msrun_process.h"

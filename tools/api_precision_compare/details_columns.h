@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 
 namespace msrun::api_precision_compare {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "kernels/compare/details.h"
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 #include "tools/api_precision_compare/details_columns.h"
 #include "tools/api_precision_compare/details_file.h"
 

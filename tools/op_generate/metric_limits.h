@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 #include "kernels/tensor/dtype.h"
 
 namespace msrun::op_generate {

@@ -7,8 +7,8 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/compare/bounds/rounding.h"
 #include "kernels/compare/compare.h"
-#include "kernels/compare/rounding.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/numeric/sums.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 #include "tools/op_generate/call_precision.h"
 #include "tools/op_generate/configuration.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/api/value.h"
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 
 namespace msrun::op_generate {
 

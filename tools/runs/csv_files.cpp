@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/base/text.h"
+#include "kernels/compare/policies/column_sets.h"
 #include "kernels/io/files/csv.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"

@@ -6,7 +6,7 @@
 
 #include "kernels/base/digits.h"
 #include "kernels/base/text.h"
-#include "kernels/compare/message_lines.h"
+#include "kernels/compare/metrics/message_lines.h"
 #include "runner/results/counts.h"
 
 namespace msrun::shrink {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "kernels/base/command_line/arguments.h"
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 
 namespace msrun::tensor_compare {
 

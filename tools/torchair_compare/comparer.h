@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/compare/dump_metrics.h"
+#include "kernels/compare/metrics/dump_metrics.h"
 #include "tools/torchair_compare/dump_file.h"
 #include "tools/torchair_compare/judge.h"
 #include "tools/torchair_compare/packed_scales.h"

@@ -2,7 +2,7 @@
 // in the row; what they say is added to its note.
 #pragma once
 
-#include "kernels/compare/dump_metrics.h"
+#include "kernels/compare/metrics/dump_metrics.h"
 #include "kernels/io/stored/tensor_statistics.h"
 #include "tools/torchair_compare/row.h"
 

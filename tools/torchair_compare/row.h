@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/compare/dump_metrics.h"
+#include "kernels/compare/metrics/dump_metrics.h"
 
 namespace msrun::torchair {
 

@@ -1,5 +1,5 @@
 // Column sets, and rows of any set as CSV text.
-#include "kernels/compare/columns.h"
+#include "kernels/compare/metrics/columns.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 
 #include "kernels/compare/details.h"
 #include "kernels/compare/details_csv.h"
+#include "kernels/compare/policies/column_sets.h"
 
 namespace msrun {
 namespace {

@@ -1,5 +1,5 @@
 // The metrics of MindSpore's check and its verdicts on outputs and gradients.
-#include "kernels/compare/compare_mindspore.h"
+#include "kernels/compare/policies/compare_mindspore.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/compare/details.h"
-#include "kernels/compare/distance.h"
+#include "kernels/compare/policies/distance.h"
 
 namespace msrun {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
-#include "kernels/compare/metrics.h"
+#include "kernels/compare/metrics/metrics.h"
 #include "tests/kernels/compare/support.h"
 
 namespace msrun::testing {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/compare/details.h"
-#include "kernels/compare/message_lines.h"
+#include "kernels/compare/metrics/message_lines.h"
 
 namespace msrun {
 namespace {

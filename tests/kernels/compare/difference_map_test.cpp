@@ -1,5 +1,5 @@
 // The map of wrong elements: faults of known place, planted in outputs of many shapes and dtypes, are found there.
-#include "kernels/compare/difference_map.h"
+#include "kernels/compare/diagnosis/difference_map.h"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@
 #include <map>
 #include <random>
 
-#include "kernels/compare/difference.h"
-#include "kernels/compare/rounding.h"
+#include "kernels/compare/bounds/rounding.h"
+#include "kernels/compare/diagnosis/difference.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {

@@ -1,5 +1,5 @@
 // What a dropout may give, and what it may not.
-#include "kernels/compare/dropout.h"
+#include "kernels/compare/choices/dropout.h"
 
 #include <gmock/gmock.h>
 

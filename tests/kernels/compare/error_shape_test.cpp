@@ -1,5 +1,5 @@
 // How errors are spread over the elements of a result.
-#include "kernels/compare/error_shape.h"
+#include "kernels/compare/bounds/error_shape.h"
 
 #include <gtest/gtest.h>
 

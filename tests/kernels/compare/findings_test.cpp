@@ -1,6 +1,6 @@
 // Faults that are known by their values: each is named in every dtype whatever the rounding beside it, and nothing else
 // is.
-#include "kernels/compare/findings.h"
+#include "kernels/compare/diagnosis/findings.h"
 
 #include <gmock/gmock.h>
 
@@ -10,7 +10,7 @@
 #include <limits>
 #include <random>
 
-#include "kernels/compare/difference.h"
+#include "kernels/compare/diagnosis/difference.h"
 
 namespace msrun {
 namespace {

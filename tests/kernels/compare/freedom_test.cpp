@@ -6,8 +6,8 @@
 #include <complex>
 
 #include "kernels/api/operators.h"
+#include "kernels/compare/choices/freedom.h"
 #include "kernels/compare/compare.h"
-#include "kernels/compare/freedom.h"
 #include "tests/support/gradient_check.h"
 
 namespace msrun {

@@ -1,6 +1,6 @@
 // The vectorised metrics against their element-by-element specification (metrics_reference.h), for every pair of
 // dtypes, every standard, both arithmetics, sizes around the borders of blocks and packs, and data of every kind.
-#include "kernels/compare/metrics.h"
+#include "kernels/compare/metrics/metrics.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/compare/metrics_reference.h"
+#include "kernels/compare/metrics/metrics_reference.h"
 #include "tests/kernels/compare/support.h"
 
 namespace msrun::testing {

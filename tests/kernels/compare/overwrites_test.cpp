@@ -1,5 +1,5 @@
 // Which of several values for one place stays is taken as the device chose, bit by bit.
-#include "kernels/compare/overwrites.h"
+#include "kernels/compare/choices/overwrites.h"
 
 #include <gtest/gtest.h>
 

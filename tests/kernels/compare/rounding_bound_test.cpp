@@ -6,11 +6,11 @@
 #include <limits>
 #include <random>
 
-#include "kernels/compare/estimates.h"
-#include "kernels/compare/rounding.h"
-#include "kernels/compare/rounding_screens.h"
-#include "kernels/compare/trust.h"
-#include "kernels/compare/typical.h"
+#include "kernels/compare/bounds/estimates.h"
+#include "kernels/compare/bounds/rounding.h"
+#include "kernels/compare/bounds/rounding_screens.h"
+#include "kernels/compare/bounds/trust.h"
+#include "kernels/compare/bounds/typical.h"
 
 namespace msrun {
 namespace {

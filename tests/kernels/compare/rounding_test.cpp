@@ -1,6 +1,6 @@
-#include "kernels/compare/rounding.h"
-#include "kernels/compare/estimates.h"
-#include "kernels/compare/rounding_screens.h"
+#include "kernels/compare/bounds/rounding.h"
+#include "kernels/compare/bounds/estimates.h"
+#include "kernels/compare/bounds/rounding_screens.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <limits>
 #include <random>
 
-#include "kernels/compare/difference.h"
-#include "kernels/compare/findings.h"
-#include "kernels/compare/typical.h"
+#include "kernels/compare/bounds/typical.h"
+#include "kernels/compare/diagnosis/difference.h"
+#include "kernels/compare/diagnosis/findings.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {

@@ -1,6 +1,6 @@
 // The constants of the precision standards, number by number as the documentation has them (precision_metrics.md 5.7,
 // 5.9, 6.4, 10.6 and D2, D3), and where single elements begin to count.
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/compare/metrics.h"
-#include "kernels/compare/metrics_reference.h"
+#include "kernels/compare/metrics/metrics.h"
+#include "kernels/compare/metrics/metrics_reference.h"
 
 namespace msrun {
 namespace {

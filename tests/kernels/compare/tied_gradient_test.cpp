@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/api/operators.h"
-#include "kernels/compare/ties.h"
+#include "kernels/compare/choices/ties.h"
 #include "tests/support/gradient_check.h"
 
 namespace msrun {

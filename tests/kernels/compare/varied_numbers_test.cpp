@@ -1,5 +1,5 @@
 // Inputs that are changed a little: by how much, and what stays.
-#include "kernels/compare/varied_numbers.h"
+#include "kernels/compare/bounds/varied_numbers.h"
 
 #include <gmock/gmock.h>
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "kernels/compare/standards.h"
+#include "kernels/compare/metrics/standards.h"
 
 namespace msrun {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "kernels/compare/rounding.h"
+#include "kernels/compare/bounds/rounding.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
 #include "tests/support/gradient_check.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/compare/common_error.h"
+#include "kernels/compare/bounds/common_error.h"
 #include "kernels/evaluate/materialise.h"
 #include "tests/runner/check/support.h"
 

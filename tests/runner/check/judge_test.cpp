@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "kernels/compare/rounding.h"
+#include "kernels/compare/bounds/rounding.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
 

@@ -11,7 +11,7 @@
 #include <iostream>
 #include <span>
 
-#include "kernels/compare/rounding.h"
+#include "kernels/compare/bounds/rounding.h"
 #include "kernels/numeric/random_projection.h"
 #include "runner/judge/axis_samples.h"
 #include "tests/runner/check/support.h"

@@ -1,6 +1,7 @@
 // The table of dialects, PyTorch's rules about names, and MindSpore's about names, rows and files. Its files are tested
 // with those who write them.
 #include "runner/dialects/dialect.h"
+#include "kernels/compare/policies/column_sets.h"
 
 #include <gmock/gmock.h>
 

@@ -1,9 +1,10 @@
 #include "runner/results/csv_rows.h"
+#include "kernels/compare/policies/column_sets.h"
 
 #include <gtest/gtest.h>
 
-#include "kernels/compare/columns.h"
-#include "kernels/compare/trust.h"
+#include "kernels/compare/bounds/trust.h"
+#include "kernels/compare/metrics/columns.h"
 
 namespace msrun {
 namespace {
