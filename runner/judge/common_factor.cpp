@@ -96,7 +96,7 @@ bool have_factor_by_chance(const std::vector<Rounding>& roundings, const RowCase
                            std::int64_t independent) {
   bool by_chance = true;
   for (const Rounding& rounding : roundings) {
-    for (const Variations::Nearby& one : row.call.variations.nearby(rounding.how, samples)) {
+    for (const Variations::Nearby& one : row.call.variations.nearby(rounding.how, samples, row.limit)) {
       const std::optional<Tensor> exact = row.of(one.bench);
       const std::optional<Tensor> rounded = row.of(one.rounded);
       if (!exact || !rounded) return false;
@@ -127,7 +127,7 @@ bool has_factor_in_common(const RowCase& row, const Explanation& judged, const s
   };
   add(bench, row.computed_with({}));
   add(bench, in_half);
-  for (const Variations::Nearby& one : row.call.variations.nearby({.rough = true}, samples_of_common_errors))
+  for (const Variations::Nearby& one : row.call.variations.nearby({.rough = true}, samples_of_common_errors, row.limit))
     add(row.of(one.bench), row.of(one.rounded));
   return !sound.holds(common.factor, slack);
 }
@@ -136,7 +136,7 @@ CommonErrors common_errors(const std::vector<Rounding>& roundings, const RowCase
   CommonErrors errors;
   for (const Rounding& rounding : roundings) {
     CommonFactors factors;
-    for (const Variations::Nearby& one : row.call.variations.nearby(rounding.how, samples)) {
+    for (const Variations::Nearby& one : row.call.variations.nearby(rounding.how, samples, row.limit)) {
       const std::optional<Tensor> exact = row.of(one.bench);
       const std::optional<Tensor> rounded = row.of(one.rounded);
       if (exact && rounded) factors.add(common_factor(*exact, *rounded));

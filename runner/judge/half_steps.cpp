@@ -68,7 +68,7 @@ bool sums_stand_still(const RowCase& row, std::size_t samples, std::int64_t lane
   double sum = 0;
   double count = 0;
   const Variations::Beside narrow{.arithmetic = narrow_sums(row.pair.device.dtype(), lanes)};
-  for (const Variations::Nearby& one : row.call.variations.nearby(narrow, samples)) {
+  for (const Variations::Nearby& one : row.call.variations.nearby(narrow, samples, row.limit)) {
     const std::optional<Tensor> exact = row.of(one.bench);
     const std::optional<Tensor> rounded = row.of(one.rounded);
     if (!exact || !rounded) continue;
@@ -117,11 +117,12 @@ bool rounds_on_the_way(const RowCase& row, std::size_t samples, std::int64_t lan
   Tensor lost = judged.model.lost.defined() ? judged.model.lost.clone() : Tensor();
   Tensor of_steps = noise_beside(by_steps, row, samples, lost);
   const bool wide_sums =
-      between_kernels && of_steps.defined() && row.call.variations.nearby(by_steps, 1).front().has_products;
+      between_kernels && of_steps.defined() && row.call.variations.nearby(by_steps, 1, row.limit).front().has_products;
   if (one_kernel && !wide_sums) return false;
   const bool adds_in_half = between_kernels && known;
   SumModel model = judged.model;
-  model.nearest = wide_sums && row.call.rounds_once && !row.call.variations.nearby(by_steps, 1).front().adds_products;
+  model.nearest =
+      wide_sums && row.call.rounds_once && !row.call.variations.nearby(by_steps, 1, row.limit).front().adds_products;
   // A step that overflows is one of those. Sums in bfloat16 do not, and how much they may lose term by term is known.
   std::optional<Tensor> sound = row.computed_with({});
   const bool may_overflow = !known || dtype == DType::float16;

@@ -25,18 +25,15 @@ constexpr double slack_of_large_calls = 8;
 constexpr std::size_t samples_of_large_calls = 2;
 // The noise of a few among many elements may be so much smaller, by chance, in all of these samples.
 constexpr double missed_at_most = 16;
-// Elements of a call that is computed once more, with the inputs that it has.
-constexpr double most_elements_of_one_more = 6.4e7;
 
 // What sums give that are rounded to the half type after every addition, of a device that may add so, if the call can
 // be computed once more. Nothing where such sums stand still.
 std::optional<Tensor> with_narrow_sums(const RowCase& row, const SumModel& model) {
   const auto& [bench, device] = row.pair;
-  const Variations::FewTimes few(row.call.variations, most_elements_of_one_more);
-  if (row.arithmetic.half_rounding != HalfRounding::every_step || !few.allows() || model.longest <= 1)
-    return std::nullopt;
+  if (row.arithmetic.half_rounding != HalfRounding::every_step || model.longest <= 1) return std::nullopt;
+  const RowCase one_more = row.within(CostLimit::one_more);
   for (const std::int64_t lanes : {std::int64_t{1}, lanes_of_vectors}) {
-    std::optional<Tensor> narrow = row.computed_with(narrow_sums(device.dtype(), lanes));
+    std::optional<Tensor> narrow = one_more.computed_with(narrow_sums(device.dtype(), lanes));
     if (!narrow) break;
     // Of a device that has the result, sums that stand still tell nothing.
     if (std::abs(common_factor(bench, *narrow)) <= most_lost_by_rounding) return narrow;
@@ -76,36 +73,35 @@ bool grant_half_steps(const RowCase& row, Explanation& judged) {
 // Judges sums by the terms behind each element, as few samples show them, if the call is not too large for these.
 // False if nothing could be measured.
 bool measure_few_times(const RowCase& row, Explanation& judged) {
-  const Variations::FewTimes few(row.call.variations);
-  if (!few.allows() || judged.model.longest <= 1) return false;
-  measure_terms(row, samples_of_large_calls, judged);
+  if (!row.call.variations.is_within(CostLimit::few) || judged.model.longest <= 1) return false;
+  measure_terms(row.within(CostLimit::few), samples_of_large_calls, judged);
   return judged.model.spread.defined();
 }
 
 // Judges what that leaves open by the noise of few samples, if the call is not too large for these. True if that
 // explains the row.
 bool judge_few_times(const RowCase& row, Explanation& judged) {
-  const Variations::FewTimes few(row.call.variations);
-  if (!few.allows()) return grant_half_steps(row, judged);
-  if (measure_noise(row, samples_of_large_calls, true, judged)) return true;
-  const auto by_steps = [&] { return rounds_as_the_device(row, samples_of_large_calls, judged); };
+  if (!row.call.variations.is_within(CostLimit::few)) return grant_half_steps(row, judged);
+  const RowCase few = row.within(CostLimit::few);
+  if (measure_noise(few, samples_of_large_calls, true, judged)) return true;
+  const auto by_steps = [&] { return rounds_as_the_device(few, samples_of_large_calls, judged); };
   if (by_steps()) return true;
   const bool may_be_missed =
       judged.fit.beyond * few_of_elements <= judged.count && judged.fit.max_share <= missed_at_most;
   if (!may_be_missed || !row.call.variations.has_room_for_samples()) return false;
-  return measure_noise(row, most_noise_samples, true, judged) || by_steps();
+  return measure_noise(few, most_noise_samples, true, judged) || by_steps();
 }
 
 // rounds_operands() for a call that is too large for its terms to be measured. It is computed so once, or, if it is
 // too large for that as well, held to what the roundoff of an operand makes of a typical element.
 bool rounds_operands_of_large(const RowCase& row, Explanation& judged) {
   if (row.operands == OperandRounding::none || row.call.op.traits().multiply_adds == nullptr) return false;
-  const Variations::FewTimes few(row.call.variations);
   const auto& [bench, device] = row.pair;
-  if (few.allows()) {
+  if (row.call.variations.is_within(CostLimit::few)) {
+    const RowCase few = row.within(CostLimit::few);
     const std::optional<Tensor> rounded =
-        row.computed_with({.summation = {}, .operands = {row.operands, row.operands}});
-    return rounded && errs_like_operands(row, *rounded, times_of_operands(row)) && grant_operands(row, judged);
+        few.computed_with({.summation = {}, .operands = {row.operands, row.operands}});
+    return rounded && errs_like_operands(few, *rounded, times_of_operands(row)) && grant_operands(row, judged);
   }
   // Cut operands make every term smaller by as much as one roundoff, and less than half as much apart from another.
   const double roundoff = roundoff_of_operand(row.operands);

@@ -10,7 +10,7 @@
 namespace msrun {
 
 Tensor noise_beside(const Variations::Beside& how, const RowCase& row, std::size_t samples, Tensor& lost) {
-  const std::vector<Variations::Nearby>& nearby = row.call.variations.nearby(how, samples);
+  const std::vector<Variations::Nearby>& nearby = row.call.variations.nearby(how, samples, row.limit);
   if (nearby.empty()) return {};
   // Of what float32 holds with fewer digits, or not at all, it says nothing about float64.
   const bool stands_for_float64 = how.in_float32 && row.pair.device.dtype() == DType::float64;
@@ -25,7 +25,7 @@ Tensor noise_beside(const Variations::Beside& how, const RowCase& row, std::size
     const bool of_device = how.rough || how.arithmetic.summation.accumulator != Accumulator::wide;
     if (of_device && row.pair.device.dtype() != DType::float64) mark_lost(*exact, *rounded, lost);
   }
-  return row.call.variations.counts_few_times() ? steadied(estimate.noise()) : estimate.noise();
+  return row.limit == CostLimit::many ? estimate.noise() : steadied(estimate.noise());
 }
 
 bool measure_noise(const RowCase& row, std::size_t samples, bool rough, Explanation& judged) {

@@ -26,7 +26,7 @@ std::optional<Tensor> RowCase::of(const Evaluation& evaluation) const {
 }
 
 std::optional<Tensor> RowCase::computed_with(const Arithmetic& other) const {
-  const Evaluation* evaluation = call.variations.with(other);
+  const Evaluation* evaluation = call.variations.with(other, limit);
   if (evaluation == nullptr) return std::nullopt;
   std::optional<Tensor> tensor = of(*evaluation);
   return tensor && is_floating(tensor->dtype()) ? std::move(tensor) : std::nullopt;
@@ -41,6 +41,12 @@ RowCase RowCase::with(CallCase& of, Tensor bench, Tensor device) const {
           .of_any_shape = of_any_shape,
           .arithmetic = arithmetic,
           .operands = operands};
+}
+
+RowCase RowCase::within(const CostLimit& other) const {
+  RowCase row = *this;
+  row.limit = other;
+  return row;
 }
 
 }  // namespace msrun

@@ -41,6 +41,7 @@ struct RowCase {
   RowOf of_any_shape;
   DeviceArithmetic arithmetic = call.arithmetic;
   OperandRounding operands = operands_of(call);
+  CostLimit limit = CostLimit::many;  // of whatever is computed once more for the row
 
   // The tensor of an evaluation, if it is of the benchmark's shape.
   std::optional<Tensor> of(const Evaluation& evaluation) const;
@@ -48,6 +49,8 @@ struct RowCase {
   std::optional<Tensor> computed_with(const Arithmetic& arithmetic) const;
   // The same row with other tensors, as of a part of the call.
   RowCase with(CallCase& of, Tensor bench, Tensor device) const;
+  // The same row with another limit.
+  RowCase within(const CostLimit& other) const;
 };
 
 }  // namespace msrun

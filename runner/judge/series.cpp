@@ -10,9 +10,6 @@
 namespace msrun {
 namespace {
 
-// Of a call that is too large for samples, which need copies of its arguments.
-constexpr double most_elements_of_series = 6.4e7;
-
 Arithmetic in_series(std::int64_t lanes, bool backwards = false) {
   return {.summation = {.accumulator = Accumulator::float32, .lanes = lanes, .backwards = backwards}};
 }
@@ -22,10 +19,9 @@ Arithmetic in_series(std::int64_t lanes, bool backwards = false) {
 bool adds_in_series(const RowCase& row, Explanation& judged) {
   const auto& [bench, device] = row.pair;
   if (device.dtype() == DType::float64 || judged.model.chain >= judged.model.longest) return false;
-  const Variations::FewTimes few(row.call.variations, most_elements_of_series);
   // Vectors of 256 and 512 bits, and two of these at a time.
   for (const Arithmetic& arithmetic : {in_series(1), in_series(1, true), in_series(8), in_series(16), in_series(32)}) {
-    const std::optional<Tensor> sound = row.computed_with(arithmetic);
+    const std::optional<Tensor> sound = row.within(CostLimit::one_more).computed_with(arithmetic);
     if (!sound) return false;
     SumModel model = judged.model;
     model.nearest = false;

@@ -21,7 +21,7 @@ std::vector<Tensor> with_stored_steps(const RowCase& row) {
   std::vector<Tensor> results;
   const std::optional<Tensor> plain = row.computed_with({});
   if (!plain) return results;
-  for (const Evaluation& evaluation : row.call.variations.with_stored_steps()) {
+  for (const Evaluation& evaluation : row.call.variations.with_stored_steps(row.limit)) {
     std::optional<Tensor> stored = row.of(evaluation);
     if (stored && !bitwise_equal(*stored, *plain)) results.push_back(std::move(*stored));
   }

@@ -14,12 +14,12 @@ namespace {
 Tensor spread_of_terms(const RowCase& row, std::size_t samples) {
   if (row.call.terms.defined() && !row.of_gradients && row.call.terms.shape() == row.pair.bench.shape())
     return row.call.terms;
-  if (const auto* terms = row.call.complex_arguments ? nullptr : row.call.variations.squared_terms()) {
+  if (const auto* terms = row.call.complex_arguments ? nullptr : row.call.variations.squared_terms(row.limit)) {
     const std::optional<Tensor> squares = row.of(terms->all);
     const std::optional<Tensor> exact = terms->of_flags ? row.of(*terms->of_flags) : std::nullopt;
     if (squares && exact.has_value() == terms->of_flags.has_value()) return root_of(*squares, exact);
   }
-  const std::vector<Evaluation>& changed = row.call.variations.changed_benchmarks(samples);
+  const std::vector<Evaluation>& changed = row.call.variations.changed_benchmarks(samples, row.limit);
   if (changed.empty()) return {};
   std::optional<SpreadEstimate> estimate;
   for (const Evaluation& evaluation : changed) {
@@ -28,7 +28,7 @@ Tensor spread_of_terms(const RowCase& row, std::size_t samples) {
     if (!estimate) estimate.emplace(row.pair.bench, row.call.variations.change_of(tensor->dtype()));
     estimate->add(*tensor);
   }
-  return row.call.variations.counts_few_times() ? steadied(estimate->spread()) : estimate->spread();
+  return row.limit == CostLimit::many ? estimate->spread() : steadied(estimate->spread());
 }
 
 }  // namespace

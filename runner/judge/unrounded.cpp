@@ -93,7 +93,7 @@ bool rounds_nowhere(const RowCase& row) {
     return exact && rounded && surely_equal(*exact, *rounded);
   };
   const auto are_exact = [&](std::size_t samples) {
-    const std::vector<Variations::Nearby>& nearby = row.call.variations.nearby(roughly, samples);
+    const std::vector<Variations::Nearby>& nearby = row.call.variations.nearby(roughly, samples, row.limit);
     return !nearby.empty() && std::ranges::all_of(nearby, is_exact);
   };
   return are_exact(first_noise_samples) && (bench.numel() >= few_elements || are_exact(most_noise_samples));
@@ -124,7 +124,7 @@ bool only_rounds_sums(const RowCase& row, const Tensor& by_one, const Tensor& by
   const double limit =
       2 * std::max(most_terms - 1, 0.0) * epsilon(DType::float32) / 2 * largest_magnitude(by_magnitude);
   for (const Variations::Nearby& one :
-       row.call.variations.nearby({.rough = true, .in_float32 = true}, first_noise_samples)) {
+       row.call.variations.nearby({.rough = true, .in_float32 = true}, first_noise_samples, row.limit)) {
     const std::optional<Tensor> exact = row.of(one.bench);
     const std::optional<Tensor> rounded = row.of(one.rounded);
     if (!exact || !rounded) return false;
@@ -179,7 +179,7 @@ void judge_unrounded(RowCase& row, Explanation& judged) {
   judged.fit = fit_rounding(bench, device, judged.model);
   if (judged.is_explained() || !row.of_gradients) return;
   std::vector<bool> jumps(static_cast<std::size_t>(bench.numel()));
-  for (const Evaluation& evaluation : row.call.variations.changed_benchmarks(first_samples)) {
+  for (const Evaluation& evaluation : row.call.variations.changed_benchmarks(first_samples, row.limit)) {
     const std::optional<Tensor> changed = row.of(evaluation);
     if (changed) mark_jumps(bench, *changed, row.call.variations.change_of(changed->dtype()), jumps);
   }

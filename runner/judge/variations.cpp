@@ -20,11 +20,7 @@
 namespace msrun {
 namespace {
 
-// Additions behind results, and elements of tensors, up to which a call is computed again.
-constexpr double most_additions = 3e8;
-constexpr double most_elements_of_samples = 4e6;
-// The same for a call of which only a few results are kept.
-constexpr double most_additions_of_few = 3e9;
+// Up to these a call may be computed any number of times.
 constexpr double cheap_additions = 1e4;
 constexpr double cheap_elements = 1e3;
 
@@ -226,12 +222,14 @@ double Variations::elements() const { return floating_elements(call_); }
 
 double Variations::additions() const { return std::max(bench_.output_sums.additions, bench_.gradient_sums.additions); }
 
-bool Variations::is_small() const { return additions() <= most_additions && has_room_for_samples(); }
+bool Variations::is_within(const CostLimit& limit) const {
+  return additions() <= limit.additions && elements() <= limit.elements;
+}
 
-bool Variations::has_room_for_samples() const { return elements() <= most_elements_of_samples; }
+bool Variations::has_room_for_samples() const { return elements() <= CostLimit::many.elements; }
 
-const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t samples) {
-  if ((!is_small() && !few_times_) || unchangeable_) return changed_;
+const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t samples, const CostLimit& limit) {
+  if (!is_within(limit) || unchangeable_) return changed_;
   const Kinks kinks(call_);
   try {
     while (changed_.size() < samples) {
@@ -268,10 +266,10 @@ const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t sample
   return changed_;
 }
 
-const Variations::SquaredTerms* Variations::squared_terms() {
+const Variations::SquaredTerms* Variations::squared_terms(const CostLimit& limit) {
   if (squared_terms_) return &*squared_terms_;
   const OperatorTraits& traits = op_.traits();
-  if (!traits.rounds_once || traits.divides_sums || (!is_small() && !few_times_) || unchangeable_) return nullptr;
+  if (!traits.rounds_once || traits.divides_sums || !is_within(limit) || unchangeable_) return nullptr;
   EvaluationOptions options = benchmark_options_;
   bool has_flags = false;
   // Squares of float32 numbers need the range of float64.
@@ -345,19 +343,15 @@ std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const T
   return sides;
 }
 
-Variations::FewTimes::FewTimes(Variations& variations, double most_elements) : variations_(variations) {
-  variations_.few_times_ = variations_.additions() <= most_additions_of_few && variations_.elements() <= most_elements;
-}
-
-const Evaluation* Variations::with(const Arithmetic& arithmetic) {
-  if (!is_small() && !few_times_) return nullptr;
+const Evaluation* Variations::with(const Arithmetic& arithmetic, const CostLimit& limit) {
+  if (!is_within(limit)) return nullptr;
   auto known = std::ranges::find(variants_, arithmetic, [](const auto& variant) { return variant.first; });
   if (known == variants_.end()) known = variants_.insert(known, {arithmetic, computed_with(arithmetic)});
   return known->second ? &*known->second : nullptr;
 }
 
-const std::vector<Evaluation>& Variations::with_stored_steps() {
-  if ((!is_small() && !few_times_) || std::exchange(has_tried_stored_steps_, true)) return stored_steps_;
+const std::vector<Evaluation>& Variations::with_stored_steps(const CostLimit& limit) {
+  if (!is_within(limit) || std::exchange(has_tried_stored_steps_, true)) return stored_steps_;
   for (std::uint8_t order = 0; order < score_steps; ++order) {
     StoredSteps steps(true, static_cast<ScoreSteps>(order));
     std::optional<Evaluation> evaluation = computed_with({});
@@ -393,11 +387,12 @@ const Evaluation* Variations::known_bench(const Beside& how, std::size_t sample)
   return found == nearby_.end() ? nullptr : &found->results[sample].bench;
 }
 
-const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std::size_t samples) {
+const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std::size_t samples,
+                                                          const CostLimit& limit) {
   auto known = std::ranges::find(nearby_, how, &BesideResults::how);
   if (known == nearby_.end()) known = nearby_.insert(known, BesideResults{.how = how, .results = {}});
   std::vector<Nearby>& results = known->results;
-  if ((!is_small() && !few_times_) || known->refused) return results;
+  if (!is_within(limit) || known->refused) return results;
   try {
     while (results.size() < samples) {
       const auto sample = static_cast<std::uint32_t>(results.size());

@@ -23,33 +23,33 @@ double floating_elements(const MaterialisedCall& call);
 // Whether a tensor among the arguments of a call is complex.
 bool has_complex_argument(const MaterialisedCall& call);
 
+// Up to how many additions behind its results, and elements of its floating inputs, a call is computed again.
+struct CostLimit {
+  double additions;
+  double elements;
+  bool operator==(const CostLimit&) const = default;
+
+  static const CostLimit many;      // of all that is measured of small calls; so many results are kept
+  static const CostLimit few;       // of a few results that are kept
+  static const CostLimit one_more;  // of a computation with the inputs that the call has, which needs no copies of them
+};
+inline constexpr CostLimit CostLimit::many{.additions = 3e8, .elements = 4e6};
+inline constexpr CostLimit CostLimit::few{.additions = 3e9, .elements = 1.6e7};
+inline constexpr CostLimit CostLimit::one_more{.additions = 3e9, .elements = 6.4e7};
+
 class Variations {
  public:
   // bench is the call's benchmark, made with these options. All of them outlive this object.
   Variations(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
              const EvaluationOptions& benchmark_options);
 
-  // Whether the call is small enough to be computed again.
-  bool is_small() const;
-
-  // While it lives, a call that is too large for all that is measured of small ones, and not too large to be computed a
-  // few times, counts as small for with() and nearby(). allows() is false where it is too large for that as well.
-  class FewTimes {
-   public:
-    explicit FewTimes(Variations& variations, double most_elements = 1.6e7);
-    ~FewTimes() { variations_.few_times_ = false; }
-    FewTimes(const FewTimes&) = delete;
-    FewTimes& operator=(const FewTimes&) = delete;
-    bool allows() const { return variations_.few_times_; }
-
-   private:
-    Variations& variations_;
-  };
+  // Whether the call costs no more than that.
+  bool is_within(const CostLimit& limit) const;
+  // Whether it is small enough for all that is measured.
+  bool is_small() const { return is_within(CostLimit::many); }
 
   // Whether its inputs leave memory for as many results as are kept of a small call.
   bool has_room_for_samples() const;
-
-  bool counts_few_times() const { return few_times_; }
 
   // Whether it is so small that computing it many times costs next to nothing.
   bool is_cheap() const;
@@ -63,10 +63,11 @@ class Variations {
   // input, as where a call names the dtype in which it is computed: then the change is that of the wider one.
   double change_of(DType raised) const;
 
-  // At least so many benchmarks whose every input is changed by plus or minus change_of(); none if they cannot be had.
+  // At least so many benchmarks whose every input is changed by plus or minus change_of(). None if they cannot be had;
+  // those that were computed before, if the call costs more than the limit.
   // Where the order of elements matters (traits), those of the first argument keep it. Elements that two arguments of
   // one shape have in common at a place are changed alike.
-  const std::vector<Evaluation>& changed_benchmarks(std::size_t samples);
+  const std::vector<Evaluation>& changed_benchmarks(std::size_t samples, const CostLimit& limit);
 
   // The benchmark of an operator that is linear in each of its arguments and in the gradients of its results
   // (rounds_once in its traits, but not divides_sums) for squared inputs: the sums of the squares of the terms behind
@@ -77,8 +78,8 @@ class Variations {
     // Nothing if no factor may be one.
     std::optional<Evaluation> of_flags;
   };
-  // Null for other operators, and if it cannot be had.
-  const SquaredTerms* squared_terms();
+  // Null for other operators, and if it cannot be had within the limit.
+  const SquaredTerms* squared_terms(const CostLimit& limit);
 
   // The benchmark for other numbers in place of those that may be copied to the row: of the upstream gradients, or, for
   // outputs, of the arguments.
@@ -100,12 +101,12 @@ class Variations {
   std::optional<StepSides> sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row, Steps steps,
                                           bool stores_positions) const;
 
-  // The call in the dtypes it was recorded in; null if it cannot be had.
-  const Evaluation* with(const Arithmetic& arithmetic);
+  // The call in the dtypes it was recorded in; null if it cannot be had within the limit.
+  const Evaluation* with(const Arithmetic& arithmetic, const CostLimit& limit);
 
   // The same with every step of a composed operator stored (kernels/numeric/stored_steps.h): in each of the orders in
-  // which frameworks store scores, if the call has some. Empty if it cannot be had.
-  const std::vector<Evaluation>& with_stored_steps();
+  // which frameworks store scores, if the call has some. Empty if it cannot be had within the limit.
+  const std::vector<Evaluation>& with_stored_steps(const CostLimit& limit);
 
   // How the call is computed with inputs a few places beside the recorded ones.
   struct Beside {
@@ -125,8 +126,9 @@ class Variations {
     bool has_products;   // of those computed with stored products
     bool adds_products;  // some of these are added to each other
   };
-  // At least so many of them; none if they cannot be had.
-  const std::vector<Nearby>& nearby(const Beside& how, std::size_t samples);
+  // At least so many of them. None if they cannot be had; those that were computed before, if the call costs more than
+  // the limit.
+  const std::vector<Nearby>& nearby(const Beside& how, std::size_t samples, const CostLimit& limit);
 
  private:
   struct BesideResults {
@@ -153,7 +155,6 @@ class Variations {
   std::array<std::optional<Substituted>, 2> substituted_;
   bool has_wide_results_ = false;  // float64
   bool unchangeable_ = false;      // the operator takes no changed inputs
-  bool few_times_ = false;
 };
 
 }  // namespace msrun

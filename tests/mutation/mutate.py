@@ -59,9 +59,11 @@ def read_lists():
 
 
 def affected_files(mutants):
-    """The files with mutants, and those of the same folders that include one of them, directly or not."""
+    """The files with mutants, and those of the same folders of the tree's second level that include one of them, directly
+    or not."""
     affected = {mutant.file for mutant in mutants}
-    candidates = [p for folder in {Path(f).parent for f in affected} for p in sorted((ROOT / folder).glob("*"))]
+    folders = {Path(*Path(f).parts[:2]) for f in affected}
+    candidates = [p for folder in folders for p in sorted((ROOT / folder).rglob("*")) if p.is_file()]
     includes = {str(p.relative_to(ROOT)): re.findall(r'^#include "(.*)"', p.read_text(), re.M) for p in candidates}
     while more := {f for f, headers in includes.items() if f not in affected and affected.intersection(headers)}:
         affected |= more

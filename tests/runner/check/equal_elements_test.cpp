@@ -207,7 +207,7 @@ TEST(NearbyInputs, OfEveryOtherSampleLeaveEqualElementsEqual) {
   benchmark.benchmark = true;
   const Evaluation bench = evaluate(op, call, benchmark);
   Variations variations(op, call, bench, benchmark);
-  const std::vector<Variations::Nearby>& nearby = variations.nearby({}, 4);
+  const std::vector<Variations::Nearby>& nearby = variations.nearby({}, 4, CostLimit::many);
   ASSERT_EQ(nearby.size(), 4U);
   for (std::size_t sample = 0; sample < nearby.size(); ++sample) {
     const Tensor difference = nearby[sample].bench.output.get<Tensor>()->contiguous();
