@@ -19,7 +19,7 @@ enum class Status : std::uint8_t { pass, warning, error, skip };
 // "pass", "warning", "error", "SKIP".
 const char* status_text(Status status);
 
-// How the rules of the judge were answered of a row that needed more than a glance (runner/judge/rules.h).
+// How the rules of the judge were answered of a row (runner/judge/rules.h).
 struct AskedRules {
   struct Asked {
     std::uint8_t rule = 0;   // its code
@@ -48,7 +48,7 @@ struct DetailsRow {
   Trust trust;
   // Where and by how much a float output differs that rounding does not explain.
   std::optional<Difference> difference = {};
-  // Nothing where a glance was enough, or the row is not judged so.
+  // Nothing for a pass that needed no more than a glance, and for a row that is not judged so.
   std::optional<AskedRules> judgement = {};
 
   DetailsRow() = default;

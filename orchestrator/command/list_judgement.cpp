@@ -39,11 +39,15 @@ std::string list_judgement_json() {
   using Json = nlohmann::ordered_json;
   Json all_rules = Json::array();
   for (const Rule& rule : rules()) {
-    all_rules.push_back(
-        {{"name", rule.name}, {"stage", name_of(rule.stage)}, {"cost", name_of(rule.cost)}, {"reason", rule.reason}});
+    all_rules.push_back({{"code", rule.code},
+                         {"name", rule.name},
+                         {"stage", name_of(rule.stage)},
+                         {"cost", name_of(rule.cost)},
+                         {"reason", rule.reason}});
   }
   Json all_vetoes = Json::array();
-  for (const Veto& veto : vetoes()) all_vetoes.push_back({{"name", veto.name}, {"reason", veto.reason}});
+  for (const Veto& veto : vetoes())
+    all_vetoes.push_back({{"code", veto.code}, {"name", veto.name}, {"reason", veto.reason}});
   return Json{{"rules", std::move(all_rules)}, {"vetoes", std::move(all_vetoes)}}.dump() + "\n";
 }
 

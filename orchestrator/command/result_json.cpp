@@ -5,6 +5,7 @@
 #include "kernels/base/text.h"
 #include "orchestrator/view/consistency_json.h"
 #include "orchestrator/view/difference_json.h"
+#include "orchestrator/view/judgement_json.h"
 #include "orchestrator/view/trust_json.h"
 #include "runner/results/counts.h"
 
@@ -36,6 +37,7 @@ void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& 
                     {"status", status_text(row.status)},
                     {"message", row.message},
                     {"beyond_rounding", row.beyond_rounding},
+                    {"judgement", judgement_json(row)},
                     {"proves_little", proves_little_json(row.trust.mistrust)},
                     {"visible_fault", visible_fault_json(row)},
                     {"metrics", std::move(metrics)},

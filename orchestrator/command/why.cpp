@@ -15,12 +15,6 @@ namespace {
 constexpr std::size_t width_of_rule = 30;
 constexpr std::size_t width_of_open = 12;
 
-// Of a rule of a later msrun its number.
-std::string name_of_rule(std::uint8_t code) {
-  const Rule* const rule = find_rule(code);
-  return rule == nullptr ? "rule " + std::to_string(code) : std::string(rule->name);
-}
-
 std::string share_text(double share) {
   if (share == 0) return "-";
   std::array<char, 32> buffer;
@@ -40,8 +34,7 @@ std::string row_text(const std::string& name, const DetailsRow& row) {
   std::string text =
       "  " + name + "  " + sanitised(row.device_dtype + " " + row.shape) + "  " + verdict_text(row) + "\n";
   if (!row.judgement) {
-    return text +
-           (row.status == Status::skip ? "" : "    The rules at a glance were enough, or it is compared exactly.\n");
+    return text + (row.status == Status::skip ? "" : "    A glance was enough, or it is compared exactly.\n");
   }
   const AskedRules& judgement = *row.judgement;
   text +=
@@ -56,7 +49,7 @@ std::string row_text(const std::string& name, const DetailsRow& row) {
   if (judgement.veto == 0) return text;
   const Veto* const veto = find_veto(judgement.veto);
   return text + "    Refused all the same: " +
-         (veto == nullptr ? "veto " + std::to_string(judgement.veto) + "." : std::string(veto->reason)) + "\n";
+         (veto == nullptr ? name_of_veto(judgement.veto) + "." : std::string(veto->reason)) + "\n";
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "kernels/base/version.h"
 #include "orchestrator/view/consistency_json.h"
 #include "orchestrator/view/difference_json.h"
+#include "orchestrator/view/judgement_json.h"
 #include "orchestrator/view/result_text.h"
 #include "orchestrator/view/status_line.h"
 #include "orchestrator/view/trust_json.h"
@@ -164,6 +165,7 @@ class JsonView : public ProgressView {
     line["message"] = result.message;
     line["rounding_only"] = result.rounding_only;
     add_reason(line, result);
+    line["judgement"] = judgements_json(result);
     line["proves_little"] = proves_little_json(result);
     line["visible_faults"] = visible_faults_json(result);
     line["checksums"] = checksums_json(result);

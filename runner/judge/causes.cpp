@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/diagnosis/findings.h"
 #include "runner/judge/causes.h"
 #include "runner/judge/evidence.h"
@@ -18,11 +19,6 @@ namespace {
 
 // Below, that arithmetic of some kind gives the device's elements could be chance.
 constexpr std::int64_t enough_elements = 8;
-
-// Evidence for a cause, in bits: how much too large errors are in all that it explains.
-constexpr double enough_bits = 8;
-// Of results in a half type that are truncated, so large a share has the very bits.
-constexpr double share_of_truncated = 7.0 / 8;
 
 // A quarter of the output at most, in a regular place.
 bool is_in_one_place(const DifferenceMap& map) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/compare/bounds/common_error.h"
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/bounds/estimates.h"
 #include "kernels/compare/bounds/rounding_terms.h"
 #include "kernels/compare/bounds/typical.h"
@@ -18,20 +19,6 @@
 
 namespace msrun {
 namespace {
-
-// What constants, reciprocals and approximations of functions may make all elements of float32 err by, in places.
-constexpr double places_in_common = 8;
-// Roundings to a half type of one number on which all elements depend, of a device that rounds between its steps.
-constexpr double half_roundings_in_common = 3;
-// What errors have in common by chance is at most so many times its deviation.
-constexpr double times_of_chance = 8;
-// Sound computations of the call are few: a device may err so many times as much in common as they do.
-constexpr double times_of_samples = 2;
-constexpr std::size_t samples_of_common_errors = 2;
-// Beyond roundings_in_common a device errs at most so many times as much as samples do, of which there are few.
-constexpr double times_of_common_error = 8;
-// Samples whose factor is so many times what their own scatter makes likely have it by more than chance.
-constexpr double most_by_chance = 4;
 
 // The factors that the errors of samples have in common, and between which those of a device may lie: it may err less
 // than a sample does in the direction that all of them err in, and in both as chance lets them differ.
@@ -116,9 +103,9 @@ bool has_factor_in_common(const RowCase& row, const Explanation& judged, const s
   // Statistics that so many terms make up are no more than there are such numbers of elements.
   const std::int64_t longest = std::max<std::int64_t>(judged.model.longest, 1);
   const std::int64_t independent = device.numel() / longest;
-  const CommonError common =
-      common_error(bench, device, is_half(device.dtype()) ? std::max(independent, groups_of_half_types) : independent);
-  const double slack = allowed + times_of_chance * common.deviation;
+  const CommonError common = common_error(
+      bench, device, is_half(device.dtype()) ? std::max<std::int64_t>(independent, groups_of_half_types) : independent);
+  const double slack = allowed + chance_of_common_error * common.deviation;
   if (std::abs(common.factor) <= slack) return false;
   // What sound arithmetic has in common, as that of rows which are alike, or of numbers that are stored on the way.
   Interval sound;
@@ -165,7 +152,7 @@ bool has_common_error(const Tensor& bench, const SumModel& model, const std::vec
   if (is_beyond(times_of_common_error * std::sqrt(expected.variance))) return true;
   // Rows that err apart from each other have a factor in common by chance alone, and their scatter tells how large.
   const std::int64_t independent =
-      std::max(device.numel() / std::max<std::int64_t>(model.longest, 1), groups_of_half_types);
+      std::max<std::int64_t>(device.numel() / std::max<std::int64_t>(model.longest, 1), groups_of_half_types);
   return is_beyond(times_of_common_error * common_error(bench, device, independent).deviation) &&
          have_factor_by_chance(roundings, row, samples, independent);
 }

@@ -6,27 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/compare/bounds/constants.h"
 #include "runner/judge/explanation.h"
 #include "runner/judge/row_case.h"
 
 namespace msrun {
-
-// Changed inputs by which the terms behind a result are measured: few at first, and as many where these leave it open,
-// because chance may let terms that cancel change alike.
-inline constexpr std::size_t first_samples = 4;
-inline constexpr std::size_t most_samples = 16;
-inline constexpr std::size_t first_noise_samples = 2;
-inline constexpr std::size_t most_noise_samples = 8;
-// One in so many elements are few.
-inline constexpr std::int64_t few_of_elements = 8;
-// The errors of all elements together are at most so many times those that rounding on the way is measured to make.
-inline constexpr double times_of_noise = 3;
-// Noise of float32 within half types is explained as many times over as in float32 itself (16 for 6, rounding.cpp), and
-// both the device and the benchmark have it.
-inline constexpr double times_of_float32 = 4;
-
-// So many roundings of one number, a scale or the mean of a loss, may err in one direction.
-inline constexpr double roundings_in_common = 3;
 
 // The numbers between which a factor lies.
 struct Interval {
@@ -75,8 +59,6 @@ bool take_sides_of_steps(RowCase& row, Explanation& known);
 bool grant_operands(const RowCase& row, Explanation& known);
 // How many times the errors of operands that are rounded as the settings let them those of a device may be.
 double times_of_operands(const RowCase& row);
-// So large a share of the roundoff may what errors of rounded operands have in common lie beside what is computed.
-inline constexpr double share_of_roundoff = 1.0 / 4;
 // Whether a device's errors have the size, and what they have in common, of operands that are rounded: `rounded` is the
 // call computed so.
 bool errs_like_operands(const RowCase& row, const Tensor& rounded, double times);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/compare/bounds/common_error.h"
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/bounds/error_shape.h"
 #include "kernels/compare/bounds/estimates.h"
 #include "kernels/tensor/changed_elements.h"
@@ -15,11 +16,6 @@
 
 namespace msrun {
 namespace {
-
-// Where errors lie to one side, they are so many times what samples have in common at most.
-constexpr double times_of_leaning = 1.5;
-// The errors of a piece of the result are at most so many times those of others, in the mean square.
-constexpr double most_concentration = 32;
 
 // The numbers from exact to narrow that lie next to the device's; exact ones where a narrow one is not finite.
 Tensor nearest_between(const Tensor& exact, const Tensor& narrow, const Tensor& device) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/bounds/exact_results.h"
 #include "kernels/compare/bounds/typical.h"
 #include "runner/judge/causes.h"
@@ -18,9 +19,6 @@
 
 namespace msrun {
 namespace {
-
-// The terms of a part of a complex product: four products and their sums make up what may be small.
-constexpr std::int64_t terms_of_complex_arithmetic = 4;
 
 // What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
 double typical_allowance(const Tensor& bench, DType dtype, const SumModel& model) {
@@ -115,7 +113,7 @@ void judge_row(RowCase& row, DetailsRow& details, bool silent) {
   const auto& [bench, device] = row.pair;
   Explanation judged = explained(row);
   const Veto* const veto = judged.is_explained() ? objecting(row, judged, silent) : nullptr;
-  if (!judged.is_at_a_glance || veto != nullptr) {
+  if (!judged.is_at_a_glance || veto != nullptr || !row.passes) {
     details.judgement = {judged.asked, judged.is_explained(), veto == nullptr ? std::uint8_t{0} : veto->code};
   }
   if (veto != nullptr) refuse(row, judged);
@@ -187,8 +185,8 @@ void judge(CallCase& call, Comparison& comparison, const SumStatistics& sums, co
     } else if (is_complex(bench.dtype()) && is_complex(device.dtype())) {
       RowCase parts = with_parts(row);
       if (!call.op.traits().copies_only) {
-        parts.sums.longest = std::max(sums.longest, terms_of_complex_arithmetic);
-        parts.sums.chain = std::max(sums.chain, terms_of_complex_arithmetic);
+        parts.sums.longest = std::max<std::int64_t>(sums.longest, terms_of_complex_arithmetic);
+        parts.sums.chain = std::max<std::int64_t>(sums.chain, terms_of_complex_arithmetic);
       }
       judge_row(parts, details, silent);
     } else if (!silent && details.status == Status::pass && !is_complex(bench.dtype())) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/compare/bounds/common_error.h"
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/bounds/estimates.h"
 #include "kernels/compare/bounds/rounding_terms.h"
 #include "kernels/compare/bounds/typical.h"
@@ -19,12 +20,6 @@
 
 namespace msrun {
 namespace {
-
-// Times what is explained of sums, of passes whose terms are too many to be measured.
-constexpr double slack_of_large_calls = 8;
-constexpr std::size_t samples_of_large_calls = 2;
-// The noise of a few among many elements may be so much smaller, by chance, in all of these samples.
-constexpr double missed_at_most = 16;
 
 // What sums give that are rounded to the half type after every addition, of a device that may add so, if the call can
 // be computed once more. Nothing where such sums stand still.

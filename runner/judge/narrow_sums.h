@@ -3,15 +3,13 @@
 
 #include <cstdint>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/tensor/arithmetic.h"
 
 namespace msrun {
 
 // Processors add rows in vectors, several at a time: so many partial sums side by side.
 inline constexpr std::int64_t lanes_of_vectors = Summation::most_lanes;
-
-// Sums that lose more of the result than this stand still.
-inline constexpr double most_lost_by_rounding = 1.0 / 24;
 
 // Such sums of a half type, in so many partial sums side by side.
 constexpr Arithmetic narrow_sums(DType dtype, std::int64_t lanes) {

@@ -2,23 +2,12 @@
 #include <utility>
 
 #include "kernels/compare/bounds/common_error.h"
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/bounds/estimates.h"
 #include "runner/judge/evidence.h"
 #include "runner/judge/rules.h"
 
 namespace msrun {
-namespace {
-
-// So many times the relative roundoff of an operand is explained of a sum of products and of the spread of its terms:
-// both factors are rounded, and terms that cancel may err in opposite directions.
-constexpr double slack_of_operands = 4;
-// The errors of all elements together are at most so many times those of operands that are cut. Operands that are
-// rounded err half as much, which the setting does not tell apart.
-constexpr double times_of_cut_operands = 2;
-constexpr double times_of_rounded_operands = 4;
-
-}  // namespace
-
 double times_of_operands(const RowCase& row) {
   return row.operands == OperandRounding::truncated_tf32 ? times_of_cut_operands : times_of_rounded_operands;
 }

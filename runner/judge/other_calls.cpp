@@ -15,6 +15,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/diagnosis/findings.h"
 #include "runner/judge/altered_calls.h"
 #include "runner/judge/causes.h"
@@ -28,15 +29,6 @@ constexpr double most_altered_cost = 5e7;
 constexpr std::size_t most_altered_calls = 64;
 // The same where nothing but a step within the call is odd.
 constexpr double most_cost_of_sound_rows = 2e7;
-// An altered call must explain the device's result so many times better than the benchmark does.
-constexpr double decisive_share = 16;
-// Below, that a call gives the device's elements could be chance: of elements, or in bits.
-constexpr std::int64_t elements_beyond_chance = 8;
-constexpr double bits_beyond_chance = 10;
-// Errors of one place leave no room for that: of so many elements that are not the recorded call's, nearly all are
-// those of the altered one, bit by bit.
-constexpr std::int64_t enough_different_elements = 24;
-constexpr double decisive_equality = 0.95;
 
 // To find a number: steps, how far beside it the slope is measured, relative to it, when it stands still, and how far
 // off it may be before it is rounded.

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/metrics/standards.h"
 #include "runner/judge/evidence.h"
 
 namespace msrun {
 namespace {
-
-// So many times beyond what few samples explain, more of them would change nothing: unless it is at most one in eight
-// elements (few_of_elements), whose noise these may have missed.
-constexpr double hopeless_share = 100;
 
 constexpr std::array table{
     Rule{1, "copies", Stage::glance, Cost::pass_over_result,
@@ -69,6 +66,11 @@ std::span<const Rule> rules() { return table; }
 const Rule* find_rule(std::uint8_t code) {
   const auto* const found = std::ranges::find(table, code, &Rule::code);
   return found == table.end() ? nullptr : &*found;
+}
+
+std::string name_of_rule(std::uint8_t code) {
+  const Rule* const rule = find_rule(code);
+  return rule == nullptr ? "rule " + std::to_string(code) : std::string(rule->name);
 }
 
 std::string_view name_of(Stage stage) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "runner/judge/explanation.h"
@@ -49,6 +50,8 @@ std::span<const Rule> rules();
 
 // The rule of a code; null for one that this msrun has not.
 const Rule* find_rule(std::uint8_t code);
+// Its name; "rule 99" for one that this msrun has not.
+std::string name_of_rule(std::uint8_t code);
 
 // "few_samples", "one_evaluation".
 std::string_view name_of(Stage stage);

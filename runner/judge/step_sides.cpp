@@ -7,25 +7,11 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/tensor/changed_elements.h"
 
 namespace msrun {
 namespace {
-
-// Two roundings of float32 and of float64: one of the operation before the step, one of a reciprocal or factor in it.
-constexpr double within_rounding = 0x1p-23;
-constexpr double exactly = 0x1p-48;
-// The benchmark of half types is computed in float32, which is as exact beside them.
-constexpr double exactly_of_half = 0x1p-20;
-// What a half type rounds before the step, in its unit roundoff: one operation, which both arguments share. Where that
-// is floor(a / b) by way of the remainder, two, of which the sum is rounded to the nearest integer before one is
-// subtracted: together they reach over an integer as soon as the next one is as near.
-constexpr double one_stored = 1;
-constexpr double two_stored = 4;
-// Of float64 at a kink: a few places, as what lies beside it is as exact as the other side's slope.
-constexpr double beside_a_kink = 0x1p-51;
-// How much steeper than at the smaller change a function that has no step may be.
-constexpr double most_slope = 4;
 
 // The compared tensors for arguments that are changed by this relative amount: each up and down, and of several the
 // second against the first. Gradients of the outputs go with the first: were they changed by themselves, every move of
@@ -85,7 +71,7 @@ std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCal
   // Relative changes of each argument; those of two add up in a quotient.
   const double roundoff = epsilon(device.dtype()) / (floating_arguments(call) > 1 ? 4 : 2);
   const double least = kink && device.dtype() == DType::float64 ? beside_a_kink : within_rounding;
-  const double within = stored ? std::max(one_stored * roundoff, within_rounding) : least;
+  const double within = stored ? std::max<double>(one_stored * roundoff, within_rounding) : least;
   const bool twice = stored && steps == Steps::of_stored_difference;
   // How far the next integer is at most where two roundings reach it.
   const double reach = twice ? two_stored * epsilon(device.dtype()) / 2 : 0;

@@ -3,20 +3,13 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/bounds/estimates.h"
 #include "runner/judge/evidence.h"
 #include "runner/judge/noise.h"
 #include "runner/judge/rules.h"
 
 namespace msrun {
-namespace {
-
-// The errors of all elements together are at most so many times those of a product whose parts are stored, because the
-// sums of parts may be stored, too.
-constexpr double times_of_parts = 2;
-
-}  // namespace
-
 std::vector<Tensor> with_stored_steps(const RowCase& row) {
   std::vector<Tensor> results;
   const std::optional<Tensor> plain = row.computed_with({});

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/bounds/estimates.h"
 #include "kernels/compare/bounds/rounding_screens.h"
 #include "kernels/tensor/changed_elements.h"
@@ -14,12 +15,6 @@
 
 namespace msrun {
 namespace {
-
-// Of fewer elements some may be exact by chance in a few samples.
-constexpr std::int64_t few_elements = 32;
-// What is moved or computed changes in proportion to its inputs; what changes so many times as much has another slope
-// for them.
-constexpr double most_in_proportion = 4;
 
 // The elements of a tensor, row-major, as float64.
 class Elements {
@@ -96,7 +91,7 @@ bool rounds_nowhere(const RowCase& row) {
     const std::vector<Variations::Nearby>& nearby = row.call.variations.nearby(roughly, samples, row.limit);
     return !nearby.empty() && std::ranges::all_of(nearby, is_exact);
   };
-  return are_exact(first_noise_samples) && (bench.numel() >= few_elements || are_exact(most_noise_samples));
+  return are_exact(first_noise_samples) && (bench.numel() >= few_unrounded || are_exact(most_noise_samples));
 }
 
 // Whether the floating upstream gradients, or arguments, are all of that dtype.

@@ -23,6 +23,11 @@ const Veto* find_veto(std::uint8_t code) {
   return found == table.end() ? nullptr : &*found;
 }
 
+std::string name_of_veto(std::uint8_t code) {
+  const Veto* const veto = find_veto(code);
+  return veto == nullptr ? "veto " + std::to_string(code) : std::string(veto->name);
+}
+
 const Veto* objecting(const RowCase& row, const Explanation& known, bool silent) {
   const auto* const found = std::ranges::find_if(
       table, [&](const Veto& veto) { return (!silent || veto.asked_of_compat) && veto.objects(row, known); });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "runner/judge/explanation.h"
@@ -23,6 +24,8 @@ std::span<const Veto> vetoes();
 
 // The veto of a code; null for one that this msrun has not.
 const Veto* find_veto(std::uint8_t code);
+// Its name; "veto 99" for one that this msrun has not.
+std::string name_of_veto(std::uint8_t code);
 
 // The first that objects; null if none does. silent asks those alone that compat has as well.
 const Veto* objecting(const RowCase& row, const Explanation& known, bool silent);

@@ -6,13 +6,10 @@
 
 #include <cstdint>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
-
-// Of a half type as many groups are independent at least: the sums of float32 behind an element, however long, are no
-// reason for errors in common.
-inline constexpr std::int64_t groups_of_half_types = 64;
 
 struct CommonError {
   double factor = 0;     // actual is about exact * (1 + it), in the least squares

@@ -6,12 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
-
-// Slices of fewer elements are not looked at: a few small elements may be what large terms leave.
-inline constexpr std::int64_t fewest_of_a_slice = 16;
 
 // The elements, row-major, of slices whose errors are half as large as the slice or larger, in the root mean square of
 // their finite elements. A slice is a row along the last axis, or what has one index along another axis. Empty if there

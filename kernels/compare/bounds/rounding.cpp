@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/bounds/lost_slices.h"
 #include "kernels/compare/bounds/rounding_terms.h"
 #include "kernels/compare/bounds/typical.h"
@@ -21,22 +22,11 @@ using rounding::coarser;
 using rounding::sampled;
 using rounding::sum_factor;
 
-// The small multiple of the model, for both sides together: errors of independent roundings stay below half of it.
-constexpr double safety = 8;
-// The multiple of noise that is measured: the largest of many errors is some times their root mean square, which is
-// uncertain by few samples. In wide dtypes, where no fault is as small, the functions of a device may also err by some
-// places where ours err by half of one.
-double noise_multiple(DType dtype) { return is_half(dtype) || is_float8(dtype) ? 6 : 16; }
-// How many times the noise that samples show of an element it may have at most.
-constexpr double most_missed = 16;
-// A sum of zeros may be one of numbers that underflow in float32 where they are formed, times factors up to a million.
-constexpr double underflow = 0x1p-106;
+double noise_multiple(DType dtype) {
+  return is_half(dtype) || is_float8(dtype) ? multiple_of_noise_of_half : multiple_of_noise;
+}
 // Typical magnitudes of more than twice as many elements are taken of about this many.
 constexpr std::int64_t typical_elements = 4096;
-// Beyond so many times what rounding to the stored dtype does to a value and its terms, arithmetic that rounds
-// intermediate results has not rounded but jumped: to the other side of a step, to infinity, to another of equal
-// elements.
-constexpr double jump = 64;
 
 // Elements [first, first + count) of a contiguous tensor.
 void load(const Tensor& tensor, std::int64_t first, std::int64_t count, std::int64_t step, double* to) {

@@ -49,6 +49,8 @@ TEST(ListJudgement, HasTheSameAsJson) {
   const auto json = nlohmann::json::parse(list_judgement_json());
   ASSERT_EQ(json["rules"].size(), rules().size());
   EXPECT_EQ(json["rules"][0]["name"], rules().front().name);
+  EXPECT_EQ(json["rules"][0]["code"], rules().front().code);
+  EXPECT_EQ(json["vetoes"][0]["code"], vetoes().front().code);
   EXPECT_EQ(json["rules"][0]["stage"], "glance");
   EXPECT_EQ(json["rules"][0]["cost"], "pass_over_result");
   EXPECT_EQ(json["vetoes"].size(), vetoes().size());
