@@ -18,9 +18,10 @@ constexpr std::size_t cost_width = 44;
 
 std::string list_judgement_text() {
   std::string text =
-      "A result is compared with the benchmark. If it differs, rules are asked in this order how much error sound\n"
-      "arithmetic may have made in it. The first whose allowance covers every element explains it. Vetoes may still\n"
-      "object. What no rule covers is suspicious. The second column says what a rule computes.\n";
+      "A result is compared with the benchmark: the same call in higher precision. If it differs, rules are asked in\n"
+      "this order. Each gives every element a bound: the largest error that sound arithmetic may make there. An\n"
+      "element beyond its bound is open. The first rule that leaves none open explains the result. A veto may still\n"
+      "refuse it. What no rule explains is suspicious. The second column says what a rule computes.\n";
   std::optional<Stage> stage;
   int number = 0;
   for (const Rule& rule : rules()) {
@@ -30,7 +31,7 @@ std::string list_judgement_text() {
     const std::string name = (count.size() == 1 ? "  " : " ") + count + "  " + std::string(rule.name);
     text += beside_column(padded_to(name, rule_width) + std::string(text_of(rule.cost)), cost_width, rule.reason);
   }
-  text += "\nVetoes against what a rule explains.\n";
+  text += "\nVetoes, asked of what a rule explains.\n";
   for (const Veto& veto : vetoes()) text += beside_column("     " + std::string(veto.name), rule_width, veto.reason);
   return text;
 }

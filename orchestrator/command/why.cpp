@@ -34,22 +34,31 @@ std::string row_text(const std::string& name, const DetailsRow& row) {
   std::string text =
       "  " + name + "  " + sanitised(row.device_dtype + " " + row.shape) + "  " + verdict_text(row) + "\n";
   if (!row.judgement) {
-    return text + (row.status == Status::skip ? "" : "    A glance was enough, or it is compared exactly.\n");
+    return text + (row.status == Status::skip
+                       ? ""
+                       : "    One of the first five rules decided at a glance, or it is compared exactly.\n");
   }
   const AskedRules& judgement = *row.judgement;
-  text +=
-      "    " + padded_to("rule", width_of_rule) + padded_to("left open", width_of_open) + "largest error / granted\n";
+  text += "    " + padded_to("rule", width_of_rule) + padded_to("left open", width_of_open) + "largest error / bound\n";
   for (const AskedRules::Asked& asked : judgement.asked) {
+    // A rule that measured nothing does not apply to the row.
+    const bool applies = asked.open > 0 || asked.share > 0 || &asked == &judgement.asked.back();
     text += "    " + padded_to(name_of_rule(asked.rule), width_of_rule) +
-            padded_to(std::to_string(asked.open), width_of_open) + share_text(asked.share) + "\n";
+            padded_to(applies ? std::to_string(asked.open) : "-", width_of_open) + share_text(asked.share) + "\n";
   }
   if (judgement.asked.empty()) return text;
-  text += judgement.explained ? "    Explained by: " + name_of_rule(judgement.asked.back().rule) + ".\n"
-                              : "    No rule explains it.\n";
+  const AskedRules::Asked& last = judgement.asked.back();
+  if (judgement.explained) {
+    text += "    Explained by: " + name_of_rule(last.rule) + ".\n";
+  } else {
+    // Every element may be within its bound, and too many of them not the nearest number (RoundingFit::misrounded).
+    text += last.open > 0 ? "    No rule explains it.\n"
+                          : "    No rule explains it. No element is open, but too many are not the nearest number.\n";
+  }
   if (judgement.veto == 0) return text;
   const Veto* const veto = find_veto(judgement.veto);
-  return text + "    Refused all the same: " +
-         (veto == nullptr ? name_of_veto(judgement.veto) + "." : std::string(veto->reason)) + "\n";
+  return text + "    Vetoed: " + name_of_veto(judgement.veto) + "." +
+         (veto == nullptr ? "" : " " + std::string(veto->reason)) + "\n";
 }
 
 }  // namespace

@@ -11,28 +11,28 @@ namespace msrun {
 namespace {
 
 constexpr std::array table{
-    Rule{1, "copies", Stage::glance, Cost::pass_over_result,
-         "What only moves elements has those of the benchmark, bit by bit.", rule::copies},
+    Rule{1, "copies", Stage::glance, Cost::pass_over_result, "What only moves elements returns the benchmark's bits.",
+         rule::copies},
     Rule{2, "last place", Stage::glance, Cost::pass_over_result,
          "Storing a result rounds it to a neighbour of the exact value.", rule::last_place},
     Rule{3, "screens", Stage::glance, Cost::pass_over_result,
-         "A pass is within the last steps of its formula, or of its sums.", rule::screens},
-    Rule{4, "typical sums", Stage::glance, Cost::pass_over_result, "Terms of sums are as large as a typical result.",
-         rule::typical_sums},
+         "A pass errs by no more than its last steps, or its sums.", rule::screens},
+    Rule{4, "typical sums", Stage::glance, Cost::pass_over_result,
+         "Terms of sums are taken to be as large as a typical element.", rule::typical_sums},
     Rule{5, "same in its dtypes", Stage::glance, Cost::one_evaluation,
-         "A pass is what the call gives in its own dtypes.", rule::same_in_its_dtypes},
+         "A pass is what the CPU gives for the call in its own dtypes.", rule::same_in_its_dtypes},
     Rule{6, "sides of steps, large", Stage::large_call, Cost::some_evaluations,
-         "On a step but for rounding either side is right.", rule::sides_in_large_calls},
+         "Where a step lies within rounding, both sides of it are right.", rule::sides_in_large_calls},
     Rule{7, "part of a large call", Stage::large_call, Cost::part_of_call,
-         "A part of the call that is computed alone stands for it.", rule::part_of_large_call},
+         "A part of the call is computed alone and judged for all of it.", rule::part_of_large_call},
     Rule{8, "nothing rounds", Stage::few_samples, Cost::samples,
-         "What rounds nothing on the way is granted its last place alone.", rule::nothing_rounds},
+         "A call that rounds nothing inside errs by its result's rounding.", rule::nothing_rounds},
     Rule{9, "few terms", Stage::few_samples, Cost::some_evaluations,
-         "A sum of few elements errs by the roundings of so few additions at most.", rule::few_terms},
+         "A sum of few elements errs by its few additions at most. A limit for the rules below.", rule::few_terms},
     Rule{10, "sides of steps", Stage::few_samples, Cost::some_evaluations,
-         "On a step but for rounding either side is right.", rule::sides_of_steps},
+         "Where a step lies within rounding, both sides of it are right.", rule::sides_of_steps},
     Rule{11, "terms", Stage::few_samples, Cost::samples,
-         "Terms that cancel are larger than their sum; changed inputs show how large.", rule::terms_by_few_samples},
+         "Terms that cancel are larger than their sum. Changed inputs measure how large.", rule::terms_by_few_samples},
     Rule{12, "rounded operands", Stage::few_samples, Cost::one_evaluation,
          "The device's settings let it round float32 operands of products.", rule::rounded_operands},
     Rule{13, "series", Stage::few_samples, Cost::some_evaluations,
@@ -44,19 +44,19 @@ constexpr std::array table{
     Rule{16, "stored parts", Stage::few_samples, Cost::samples,
          "A product in a half type may be summed in a few parts that are stored.", rule::stored_parts},
     Rule{17, "noise", Stage::few_samples, Cost::samples,
-         "For inputs beside those of the call sound arithmetic errs as much.", rule::noise_of_inputs},
+         "Sound arithmetic errs as much for inputs next to those of the call.", rule::noise_of_inputs},
     Rule{18, "noise of functions", Stage::few_samples, Cost::samples,
-         "So it does where functions within the call are off by a place.", rule::noise_of_functions},
+         "Sound arithmetic errs as much where functions inside the call are off by one ULP.", rule::noise_of_functions},
     Rule{19, "half steps", Stage::few_samples, Cost::samples,
          "The device rounds to the half type between its kernels, or after every step.", rule::half_steps_early},
     Rule{20, "terms, more samples", Stage::more_samples, Cost::samples,
-         "In few samples terms that cancel may change alike by chance.", rule::terms_by_more_samples},
+         "Terms that cancel may change alike in four samples; now sixteen.", rule::terms_by_more_samples},
     Rule{21, "noise, more samples", Stage::more_samples, Cost::samples,
-         "Few samples may miss the noise of an element by chance.", rule::noise_by_more_samples},
+         "Two samples may miss the noise of an element; now eight.", rule::noise_by_more_samples},
     Rule{22, "half steps, few samples", Stage::more_samples, Cost::samples,
-         "The device rounds to the half type between its kernels, or after every step.", rule::half_steps},
+         "Half steps again, with what has been measured since.", rule::half_steps},
     Rule{23, "half steps, more samples", Stage::last, Cost::samples,
-         "Few samples may miss a step of an element by chance.", rule::half_steps_by_more_samples},
+         "Two samples may miss a step of an element; now eight.", rule::half_steps_by_more_samples},
 };
 
 }  // namespace
@@ -91,8 +91,10 @@ std::string_view text_of(Cost cost) {
 
 std::string_view reason_of(Stage stage) {
   static constexpr std::array<std::string_view, 5> reasons{
-      "Of every row.", "Of calls that are too large to be computed again.", "Of all other calls.",
-      "Where few elements are open, or by not too much, or the call costs next to nothing.", "Of what is left."};
+      "Asked of every row.", "Asked of calls that are too large to be computed again. They end the judgement.",
+      "Asked of all other calls.",
+      "Asked where few elements are open, or no error exceeds 100 bounds, or the call costs next to nothing.",
+      "Asked of what is left."};
   return reasons[static_cast<std::size_t>(stage)];
 }
 

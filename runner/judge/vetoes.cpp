@@ -8,8 +8,8 @@ namespace msrun {
 namespace {
 
 constexpr std::array table{
-    Veto{1, "common factor", "All elements are off by one factor, which neither roundings nor chance make so large.",
-         true, veto::errs_in_common},
+    Veto{1, "common factor", "All elements are off by one factor, too large for rounding or chance.", true,
+         veto::errs_in_common},
     Veto{2, "another call", "Bit by bit the result is that of a call with another flag, text or number.", false,
          veto::is_otherwise_chosen},
 };
