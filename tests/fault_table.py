@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of docs/verdicts.md: of the float outputs that a fault of the simulated device changes, how many are found.
+"""The table of docs/evidence.md: of the float outputs that a fault of the simulated device changes, how many are found.
 
     tests/fault_table.py build/bin/msrun [--faults acc-fp16,hf32] [--rows 20]
 

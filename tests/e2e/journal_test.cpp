@@ -94,7 +94,7 @@ TEST_F(JournalCommand, TellsHowAVerdictWasMade) {
                                                 HasSubstr(", suspicious\n"), HasSubstr("\n    last place "),
                                                 HasSubstr("\n    typical sums "), HasSubstr("No rule explains it.")));
   EXPECT_THAT(why("Functional.linear.1"),
-              AnyOf(HasSubstr("A glance was enough"), HasSubstr("Explained by: last place")));
+              AnyOf(HasSubstr("at a glance"), HasSubstr("Explained by: last place")));
   const Finished none = msrun({"journal", path, "--why", "Functional.linear.777"}, scratch_.path());
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("there is no result of Functional.linear.777"));
