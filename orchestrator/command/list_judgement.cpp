@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "kernels/base/text.h"
+#include "kernels/compare/bounds/constants.h"
 #include "orchestrator/command/page_width.h"
 #include "runner/judge/rules.h"
 #include "runner/judge/vetoes.h"
@@ -13,6 +15,9 @@ namespace {
 // Columns: of the rule and its number, and of these and its cost.
 constexpr std::size_t rule_width = 30;
 constexpr std::size_t cost_width = 44;
+// Of the name of a number, and of this and its value.
+constexpr std::size_t number_width = 32;
+constexpr std::size_t number_value_width = 44;
 
 }  // namespace
 
@@ -33,6 +38,12 @@ std::string list_judgement_text() {
   }
   text += "\nVetoes, asked of what a rule explains.\n";
   for (const Veto& veto : vetoes()) text += beside_column("     " + std::string(veto.name), rule_width, veto.reason);
+  text += "\nNumbers of rules and vetoes.\n";
+  for (const JudgeConstant& constant : judge_constants()) {
+    const std::string name = "     " + std::string(constant.name);
+    text += beside_column(padded_to(name, number_width) + short_number(constant.value), number_value_width,
+                          std::string(constant.unit) + ". " + std::string(constant.reason));
+  }
   return text;
 }
 
@@ -49,7 +60,19 @@ std::string list_judgement_json() {
   Json all_vetoes = Json::array();
   for (const Veto& veto : vetoes())
     all_vetoes.push_back({{"code", veto.code}, {"name", veto.name}, {"reason", veto.reason}});
-  return Json{{"rules", std::move(all_rules)}, {"vetoes", std::move(all_vetoes)}}.dump() + "\n";
+  Json all_constants = Json::array();
+  for (const JudgeConstant& constant : judge_constants()) {
+    all_constants.push_back({{"name", constant.name},
+                             {"value", constant.value},
+                             {"unit", constant.unit},
+                             {"reason", constant.reason},
+                             {"evidence", constant.evidence}});
+  }
+  return Json{{"rules", std::move(all_rules)},
+              {"vetoes", std::move(all_vetoes)},
+              {"constants", std::move(all_constants)}}
+             .dump() +
+         "\n";
 }
 
 }  // namespace msrun

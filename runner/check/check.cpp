@@ -23,6 +23,7 @@
 #include "runner/check/recorded_form.h"
 #include "runner/check/repeated_run.h"
 #include "runner/check/result_dtypes.h"
+#include "runner/check/result_form.h"
 #include "runner/check/rounded_inputs.h"
 #include "runner/check/sampled.h"
 #include "runner/check/second_look.h"
@@ -39,38 +40,6 @@ bool has_float8_input(const MaterialisedCall& call) {
   bool found = false;
   for_each_argument(call, [&](const Tensor& tensor) { found = found || is_float8(tensor.dtype()); });
   return found;
-}
-
-// A float32 result of a float8 call counts as float16 (6.11).
-Value narrow_float8_result(const Value& output) {
-  return transform_leaves(output, [](const Value& leaf) -> Value {
-    const Tensor* tensor = leaf.get<Tensor>();
-    return tensor != nullptr && tensor->dtype() == DType::float32 ? Value(tensor->to(DType::float16)) : leaf;
-  });
-}
-
-// A dump shows a tuple of one tensor like the tensor itself.
-Value in_form_of(const Value& bench, const Value& recorded) {
-  const List* expected = bench.get<List>();
-  const List* found = recorded.get<List>();
-  if (expected != nullptr && found == nullptr && expected->size() == 1) return List{recorded};
-  if (expected == nullptr && found != nullptr && found->size() == 1) return found->front();
-  return recorded;
-}
-
-// The device's results without the axis that those of one element may have where the benchmark's have none.
-Value without_added_axis(const Value& bench, const Value& device) {
-  if (const List* expected = bench.get<List>()) {
-    const List* found = device.get<List>();
-    if (found == nullptr || found->size() != expected->size()) return device;
-    List results;
-    for (std::size_t i = 0; i < found->size(); ++i) results.push_back(without_added_axis((*expected)[i], (*found)[i]));
-    return results;
-  }
-  const Tensor* expected = bench.get<Tensor>();
-  const Tensor* found = device.get<Tensor>();
-  const bool added = expected != nullptr && found != nullptr && expected->rank() == 0 && found->shape() == Dims{1};
-  return added ? Value(found->reshape(Dims{})) : device;
 }
 
 // Why an output without rows, or whose rows are all SKIP, proves little.
@@ -138,19 +107,12 @@ class Check {
   }
 
  private:
-  // True if the recorded result may belong to other inputs: those before they were rounded to HF32.
+  // The steps of a check, in their order. True if the recorded result may belong to other inputs: those before they
+  // were rounded to HF32.
   bool run_once(const Operator& op, const MaterialiseOptions& options) {
     refused_ = refused_tensors();
     result_.outcome = Outcome::checked;
-    MaterialisedCall call;
-    {
-      const Stopwatch watch(result_.times.materialise);
-      call = options_.dialect->materialise(recorded_, options);
-      // A benchmark in float32 would be no better than the device.
-      call.hf32 = call.hf32 && options_.compare.compat_msprobe;
-      if (options.round_to_hf32) result_.inputs = input_checksum(call);
-    }
-    notes_ = call.notes;
+    const MaterialisedCall call = materialised(options);
     try_call(op, call);
     const std::optional<std::size_t> only_output =
         options_.compare.compat_msprobe ? traits_->differentiable_output : std::nullopt;
@@ -160,6 +122,39 @@ class Check {
       return false;
     }
     if (is_settled_by_sample(op, call, device)) return false;
+    const EvaluationOptions benchmark = options_of_benchmark(op, call, device, only_output);
+    const Evaluation bench = run_benchmark(op, call, benchmark);
+    require_recorded_call(op, call, bench.output, device.output);
+    const bool lacked_memory_so_far = lacked_memory();
+    // The recording is to blame; its gradients are compared all the same.
+    const bool unreadable = device.output.is<Unsupported>();
+    const bool is_reordered = put_in_form_of(bench, call, device.output);
+    judge_call(op, call, bench, benchmark, device);
+    if (is_reordered && !result_.forward_rows.empty()) add_line(result_.forward_rows.front(), OrderChoice::message);
+    add_namesake(bench);
+    if (unreadable) result_.outcome = Outcome::not_checkable;
+    if (lacked_memory_so_far && result_.backward == Status::skip) result_.outcome = Outcome::failed_to_run;
+    add_notes();
+    run_again_after_error(op, call, only_output, device);
+    if (keeps_tensors(result_, shares_by_chance_)) save(call, bench, device);
+    keep_input_notes(call);
+    return call.recorded && call.hf32_changed;
+  }
+
+  // The call with its inputs.
+  MaterialisedCall materialised(const MaterialiseOptions& options) {
+    const Stopwatch watch(result_.times.materialise);
+    MaterialisedCall call = options_.dialect->materialise(recorded_, options);
+    // A benchmark in float32 would be no better than the device.
+    call.hf32 = call.hf32 && options_.compare.compat_msprobe;
+    if (options.round_to_hf32) result_.inputs = input_checksum(call);
+    notes_ = call.notes;
+    return call;
+  }
+
+  // The benchmark's gradients are those of the device's choices. The call and the device's result outlive the options.
+  EvaluationOptions options_of_benchmark(const Operator& op, const MaterialisedCall& call, const DeviceResult& device,
+                                         std::optional<std::size_t> only_output) const {
     EvaluationOptions benchmark;
     benchmark.benchmark = true;
     benchmark.only_output = only_output;
@@ -170,49 +165,57 @@ class Check {
         return gradients_in_same_order(call, so_far, given, turned);
       };
     }
-    Evaluation bench;
-    {
-      const Stopwatch watch(result_.times.benchmark);
-      bench = evaluate(op, call, benchmark);
-    }
-    require_recorded_call(op, call, bench.output, device.output);
-    const bool lacked_memory_so_far = lacked_memory();
-    // The recording is to blame; its gradients are compared all the same.
-    const bool unreadable = device.output.is<Unsupported>();
-    if (call.recorded) device.output = in_form_of(bench.output, device.output);
-    if (traits_->may_add_axis) device.output = without_added_axis(bench.output, device.output);
-    const bool is_reordered = !options_.compare.compat_msprobe && put_in_order_of(bench, device.output);
-    {
-      const Stopwatch watch(result_.times.compare);
-      std::optional<LoweredCall> lowered;
-      refused_ = refused_tensors();
-      if (!options_.compare.compat_msprobe) lowered = LoweredCall::of(op, call, benchmark);
-      require_memory_for_judging();
-      CallCase call_case(op, lowered ? lowered->call : call, lowered ? lowered->bench : bench, benchmark,
-                         device_.arithmetic());
-      lowered_ = {lowered ? &call_case : nullptr, lowered ? &*lowered : nullptr};
-      compare(op, call, bench, benchmark, device, call_case);
-    }
-    if (is_reordered && !result_.forward_rows.empty()) add_line(result_.forward_rows.front(), OrderChoice::message);
-    add_namesake(bench);
-    if (unreadable) result_.outcome = Outcome::not_checkable;
-    if (lacked_memory_so_far && result_.backward == Status::skip) result_.outcome = Outcome::failed_to_run;
-    if (!notes_.empty() && !result_.forward_rows.empty() && !options_.compare.compat_msprobe) {
-      add_line(result_.forward_rows.front(), notes());
-    }
+    return benchmark;
+  }
+
+  Evaluation run_benchmark(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options) {
+    const Stopwatch watch(result_.times.benchmark);
+    return evaluate(op, call, options);
+  }
+
+  // Gives the device's output the form of the benchmark's. True if that took another order, where the order is open.
+  bool put_in_form_of(const Evaluation& bench, const MaterialisedCall& call, Value& output) const {
+    if (call.recorded) output = in_form_of(bench.output, output);
+    if (traits_->may_add_axis) output = without_added_axis(bench.output, output);
+    return !options_.compare.compat_msprobe && put_in_order_of(bench, output);
+  }
+
+  // Compares both results and judges what differs; of a call that autocast lowers, by the lowered one.
+  void judge_call(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
+                  const EvaluationOptions& benchmark, const DeviceResult& device) {
+    const Stopwatch watch(result_.times.compare);
+    std::optional<LoweredCall> lowered;
+    refused_ = refused_tensors();
+    if (!options_.compare.compat_msprobe) lowered = LoweredCall::of(op, call, benchmark);
+    require_memory_for_judging();
+    CallCase call_case(op, lowered ? lowered->call : call, lowered ? lowered->bench : bench, benchmark,
+                       device_.arithmetic());
+    lowered_ = {lowered ? &call_case : nullptr, lowered ? &*lowered : nullptr};
+    compare(op, call, bench, benchmark, device, call_case);
+  }
+
+  void add_notes() {
+    if (notes_.empty() || result_.forward_rows.empty() || options_.compare.compat_msprobe) return;
+    add_line(result_.forward_rows.front(), notes());
+  }
+
+  // Whether an error comes again tells a device that varies from one that errs.
+  void run_again_after_error(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output,
+                             const DeviceResult& device) {
     const bool error = result_.forward == Status::error || result_.backward == Status::error;
     const bool once = options_.repeat == 1;
-    if (error && once && !call.recorded && !options_.compare.compat_msprobe) {
-      look_again(device_, {call, op.name, *traits_, only_output, run_of_second_look, options_.rank}, device, result_);
-    }
-    if (keeps_tensors(result_, shares_by_chance_)) save(call, bench, device);
+    if (!error || !once || call.recorded || options_.compare.compat_msprobe) return;
+    look_again(device_, {call, op.name, *traits_, only_output, run_of_second_look, options_.rank}, device, result_);
+  }
+
+  // What the inputs of a call were like that somebody will look at.
+  void keep_input_notes(const MaterialisedCall& call) {
     if (!is_clean(result_) || is_unsteady(result_)) {
       result_.input_notes = input_notes(call);
     } else if (result_.forward != Status::pass || (result_.backward && *result_.backward != Status::pass)) {
       // Of what rounding explains the recording tells enough, and takes no look at elements.
       result_.input_notes = input_notes(recorded_);
     }
-    return call.recorded && call.hf32_changed;
   }
 
   // Whether a part of the benchmark was enough. Its result is that of the call then.

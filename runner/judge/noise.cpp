@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/bounds/rounding_terms.h"
 #include "kernels/compare/bounds/typical.h"
 #include "kernels/tensor/changed_elements.h"
@@ -70,12 +71,12 @@ Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
 }
 
 Tensor most_of_narrow_sums(const Tensor& bench, const SumModel& model, bool sums_alone, DType dtype) {
-  constexpr double most_of_a_sum = 1.0 / 24;
   const auto terms = static_cast<double>(model.longest);
   // Of few terms none is lost, unless the dtype does not reach so far, which float16 does not with squares.
   const bool loses_terms = model.longest <= 1 || terms * epsilon(dtype) > 1.0 / 2;
   // Equal terms are all rounded in one direction, by half a unit of the partial sum, which grows.
-  const double of_sum = model.longest > 1 ? std::min(terms * epsilon(dtype) / 8, most_of_a_sum) : most_of_a_sum;
+  const double of_sum =
+      model.longest > 1 ? std::min(terms * epsilon(dtype) / 8, most_lost_by_rounding) : most_lost_by_rounding;
   // The spread of a function of sums is not that of their terms, which its other steps may have made less of.
   const double of_terms = epsilon(dtype) / std::sqrt(12.0) * (sums_alone ? std::sqrt(terms) : 1);
   // Few samples leave some elements next to no spread by chance, among many.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/metrics/blocks.h"
 #include "kernels/tensor/convert.h"
 
@@ -16,11 +17,6 @@ namespace {
 constexpr std::int64_t block = block_size<double>;
 // Of a common error at least half shows in the few elements that are looked at first, unless their own errors hide it.
 constexpr std::int64_t looked_at = 512;
-// The scatter of fewer groups says nothing.
-constexpr std::int64_t fewest_groups = 8;
-
-// Fewer elements than so many that count alike say nothing either.
-constexpr double fewest_elements = 16;
 
 // Products of errors and values, and squares of values, of one group of elements.
 struct Sums {
@@ -45,7 +41,8 @@ struct Sums {
   // Of the factor, by the scatter of what each element says of it; infinity where a few large elements say all.
   double deviation() const {
     if (squares == 0) return 0;
-    if (!(squares * squares > fewest_elements * squares_squared)) return std::numeric_limits<double>::infinity();
+    if (!(squares * squares > fewest_elements_in_common * squares_squared))
+      return std::numeric_limits<double>::infinity();
     const double off = products_squared - 2 * factor() * products_with_squares + factor() * factor() * squares_squared;
     return std::sqrt(std::max(off, 0.0)) / squares;
   }
@@ -84,7 +81,7 @@ double deviation_of(const std::vector<Sums>& groups, double factor, std::int64_t
 }  // namespace
 
 CommonError common_error(const Tensor& bench, const Tensor& device, std::int64_t independent) {
-  if (independent < fewest_groups) return {.factor = 0, .deviation = std::numeric_limits<double>::infinity()};
+  if (independent < fewest_groups_in_common) return {.factor = 0, .deviation = std::numeric_limits<double>::infinity()};
   Sums all;
   for_each_pair(bench, device, [&](std::int64_t, double exact, double actual) { all.add(exact, actual); });
   CommonError common{.factor = all.factor(), .deviation = all.deviation()};
@@ -94,7 +91,7 @@ CommonError common_error(const Tensor& bench, const Tensor& device, std::int64_t
     inner /= size;
     // The indices of this axis, and those of it and all before it together, of which the last are elements.
     for (const std::int64_t count : {size, device.numel() / inner}) {
-      if (count < fewest_groups || count == device.numel()) continue;
+      if (count < fewest_groups_in_common || count == device.numel()) continue;
       std::vector<Sums> groups(static_cast<std::size_t>(count));
       for_each_pair(bench, device, [&, inner](std::int64_t place, double exact, double actual) {
         groups[static_cast<std::size_t>(place / inner % count)].add(exact, actual);

@@ -20,6 +20,7 @@ inline constexpr double most_missed = 16;
 inline constexpr double underflow = 0x1p-106;
 inline constexpr double jump = 64;
 inline constexpr std::int64_t fewest_of_a_slice = 16;
+inline constexpr double chance_of_kinds = 6;
 
 // Terms and noise, which changed inputs measure.
 
@@ -60,6 +61,7 @@ inline constexpr double share_of_roundoff = 1.0 / 4;
 inline constexpr double times_of_parts = 2;
 inline constexpr double times_of_leaning = 1.5;
 inline constexpr double most_concentration = 32;
+inline constexpr double chance_of_leaning = 3;
 inline constexpr double most_lost_by_rounding = 1.0 / 24;
 
 // Large calls.
@@ -79,6 +81,8 @@ inline constexpr std::size_t samples_of_common_errors = 2;
 inline constexpr double times_of_common_error = 8;
 inline constexpr double most_by_chance = 4;
 inline constexpr std::int64_t groups_of_half_types = 64;
+inline constexpr std::int64_t fewest_groups_in_common = 8;
+inline constexpr double fewest_elements_in_common = 16;
 
 // The veto against another call, and causes.
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/compare/bounds/constants.h"
 #include "kernels/compare/bounds/rounding_terms.h"
 #include "kernels/compare/metrics/blocks.h"
 
@@ -16,8 +17,6 @@ namespace {
 constexpr std::int64_t least_of_piece = 32;
 constexpr std::int64_t least_pieces = 4;
 constexpr std::int64_t most_pieces = 32;
-// The mean of errors is so many times its deviation at most, by chance.
-constexpr double times_of_chance = 3;
 
 struct ErrorSums {
   double count = 0;
@@ -93,7 +92,7 @@ ErrorShape shape_of_errors(const Tensor& bench, const Tensor& device, const Tens
   const double scatter = std::sqrt(std::max(all.mean_square() - mean * mean, 0.0));
   const double of_elements = scatter / std::sqrt(all.count);
   const double chance = std::max({of_elements, deviation_of_mean(by_row, mean), deviation_of_mean(by_column, mean)});
-  const double beyond_chance = std::max(std::abs(mean) - times_of_chance * chance, 0.0);
+  const double beyond_chance = std::max(std::abs(mean) - chance_of_leaning * chance, 0.0);
   shape.lean = beyond_chance > 0 ? beyond_chance / std::max(scatter, beyond_chance / most_pieces) : 0;
   return shape;
 }

@@ -9,6 +9,8 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/compare/bounds/constants.h"
+
 namespace msrun {
 namespace {
 
@@ -22,9 +24,8 @@ std::uint32_t exponent_of(double magnitude) {
 // near zero one in sixteen does, give or take what chance makes of their number; twice as many, as the density may rise
 // a little.
 double most_below(double count) {
-  constexpr double times_of_chance = 6;
   const double expected = count / 8;
-  return expected + 1 + times_of_chance * std::sqrt(expected);
+  return expected + 1 + chance_of_kinds * std::sqrt(expected);
 }
 
 }  // namespace
