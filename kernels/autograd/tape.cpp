@@ -126,7 +126,7 @@ Var Tape::widened(Var var, DType dtype) {
 }
 
 Var Tape::record(Tensor value, std::vector<std::int32_t> inputs, JointVjp joint, std::vector<Vjp> each) {
-  if (arithmetic_.flush_subnormals) value = flush_subnormals(value);
+  if (context_.arithmetic.flush_subnormals) value = flush_subnormals(value);
   const bool differentiable = std::ranges::any_of(inputs, [](std::int32_t node) { return node >= 0; });
   if (!differentiable || !(is_floating(value.dtype()) || is_complex(value.dtype()))) return make(std::move(value), -1);
   nodes_.push_back({std::move(inputs), std::move(joint), std::move(each), value.dtype(), value.shape(), {}});
@@ -205,7 +205,7 @@ void Tape::backward(const Var& output, const Tensor& gradient, Afterwards afterw
     // Taken out of the node, because the gradients of intermediate results are not needed once they are passed on.
     Tensor total = std::exchange(current.gradient, {});
     if (total.defined()) {
-      if (arithmetic_.flush_subnormals) total = flush_subnormals(total);
+      if (context_.arithmetic.flush_subnormals) total = flush_subnormals(total);
       const std::uint32_t seed = roughness();
       if (seed != 0 && computed[static_cast<std::size_t>(node)])
         total = off_by_places(total, seed + static_cast<std::uint32_t>(node));

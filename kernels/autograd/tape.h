@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/tensor/arithmetic.h"
+#include "kernels/numeric/evaluation_context.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -59,7 +59,8 @@ class Var {
   // A Python number in the place of a tensor: a 0-d float64, int64 or bool that yields to the dtype of real tensors.
   bool is_number() const { return is_number_; }
   Tape& tape() const { return *tape_; }
-  const Arithmetic& arithmetic() const;
+  const EvaluationContext& context() const;
+  const Arithmetic& arithmetic() const { return context().arithmetic; }
 
  private:
   friend class Tape;
@@ -90,11 +91,13 @@ enum class Afterwards : std::uint8_t {
 class Tape {
  public:
   Tape() = default;
-  explicit Tape(const Arithmetic& arithmetic) : arithmetic_(arithmetic) {}
+  explicit Tape(const EvaluationContext& context) : context_(context) {}
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  const Arithmetic& arithmetic() const { return arithmetic_; }
+  // How the operators on it compute; as long as the tape lives.
+  const EvaluationContext& context() const { return context_; }
+  const Arithmetic& arithmetic() const { return context_.arithmetic; }
 
   Var constant(Tensor tensor);
   Var number(double value);
@@ -136,10 +139,10 @@ class Tape {
   void pass_on(Node& node, const Tensor& total, Afterwards afterwards);
   void accumulate(std::int32_t node, const Tensor& gradient);
 
-  Arithmetic arithmetic_;
+  EvaluationContext context_;
   std::vector<Node> nodes_;
 };
 
-inline const Arithmetic& Var::arithmetic() const { return tape_->arithmetic(); }
+inline const EvaluationContext& Var::context() const { return tape_->context(); }
 
 }  // namespace msrun

@@ -18,14 +18,15 @@ namespace {
 // Turns the tensors of one side into Vars, in the order of requires_grad.
 class SideBuilder {
  public:
-  SideBuilder(const MaterialisedCall& call, const Operator& op, const EvaluationOptions& options, Tape& tape)
+  SideBuilder(const MaterialisedCall& call, const Operator& op, const EvaluationOptions& options, const RaisePlan& plan,
+              Tape& tape)
       : call_(call),
         name_(op.name),
         takes_complex_(op.traits().takes_complex()),
         tape_(tape),
         benchmark_(options.benchmark),
         options_(options),
-        plan_(plan_raise(call, op.traits())) {
+        plan_(plan) {
     if (!benchmark_) cast_to_ = autocast_casts_to(call, op.traits());
   }
 
@@ -79,7 +80,7 @@ class SideBuilder {
   Tape& tape_;
   bool benchmark_;
   const EvaluationOptions& options_;
-  RaisePlan plan_;
+  const RaisePlan& plan_;
   std::optional<DType> cast_to_;
   std::size_t changed_ = 0;  // floating and complex tensors
   RecordedDTypes recorded_;
@@ -180,6 +181,13 @@ Value held_in_first(const Value& output, const List& args, bool benchmark) {
   return cast(*result, first->dtype());
 }
 
+// The context that the options ask for.
+EvaluationContext context_of(const EvaluationOptions& options, Notes& notes) {
+  EvaluationContext context{.arithmetic = options.arithmetic, .steps = options.steps, .notes = &notes};
+  if (context.arithmetic.rounds_to_zero) context.arithmetic.summation.accumulator = Accumulator::truncated_float32;
+  return context;
+}
+
 }  // namespace
 
 std::vector<Value> leaves(const List& trees) {
@@ -191,10 +199,10 @@ std::vector<Value> leaves(const List& trees) {
 Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options) {
   const WorkScope work(elements_of(call));
   const StoreRounding rounding(options.arithmetic.rounds_to_zero);
-  Arithmetic arithmetic = options.arithmetic;
-  if (arithmetic.rounds_to_zero) arithmetic.summation.accumulator = Accumulator::truncated_float32;
-  Tape tape(arithmetic);
-  SideBuilder builder(call, op, options, tape);
+  const RaisePlan plan = plan_raise(call, op.traits());
+  Notes notes;
+  Tape tape(context_of(options, notes));
+  SideBuilder builder(call, op, options, plan, tape);
   List args;
   for (const Value& arg : call.args) args.push_back(builder.build(arg));
   Dict kwargs;
@@ -221,6 +229,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
     return var == nullptr ? leaf : Value(var->tensor().contiguous());
   });
   result.choices = choices.seen();
+  result.notes = notes;
   if (!op.traits().overwrites) result.choices.writes.reset();
   if (!call.backward.run || output.is_none()) return result;
   for_each_leaf(output, [&](const Value& leaf) {

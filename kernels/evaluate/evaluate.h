@@ -11,6 +11,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/precision.h"
 #include "kernels/numeric/choices.h"
+#include "kernels/numeric/evaluation_context.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/tensor/recorded_dtypes.h"
 
@@ -41,6 +42,7 @@ struct Evaluation {
   SumStatistics gradient_sums;
   // What the operator was free to do; writes only of one that overwrites (traits).
   Choices choices;
+  Notes notes;
 };
 
 struct EvaluationOptions {
@@ -54,6 +56,8 @@ struct EvaluationOptions {
   bool narrow_parameters = false;
   // How kernels of half types hold the positions that they compute of elements.
   Positions positions = Positions::wide;
+  // How composed operators store what they are composed of.
+  StoredSteps steps = {};
   // Operators give the other result where two are right (RecordedDTypes::alternative).
   bool alternative = false;
   // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.

@@ -73,7 +73,7 @@ void try_call(const Operator& op, const MaterialisedCall& call) {
   const std::optional<Trial> trial = trial_of(op);
   if (!trial || (has_complex(call) && !op.traits().takes_complex())) return;
   const WorkScope work(elements_of(call));
-  Tape tape(Arithmetic{});
+  Tape tape;
   List args;
   for (const Value& arg : call.args) args.push_back(as_constants(arg, tape));
   Dict kwargs;

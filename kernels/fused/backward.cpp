@@ -20,7 +20,7 @@ NAMES("npu_bmmV2", "NPU: npu_bmmV2");
 // follows them.
 std::vector<Var> gradients_of(const char* canonical, const Bound& args, const std::vector<const char*>& names,
                               const List& rest, const char* cotangent) {
-  Tape tape(args.tape().arithmetic());
+  Tape tape(args.tape().context());
   std::vector<Var> leaves;
   List arguments;
   for (const char* name : names) {

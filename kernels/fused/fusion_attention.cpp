@@ -373,7 +373,7 @@ OP("npu_fusion_attention_grad(Tensor query, Tensor key, Tensor value, Tensor dy,
    "gen_mask_parallel=True, "
    "bool sync=False, str softmax_layout='', Tensor? sink=None)",
    [](const Bound& args) -> Value {
-     Tape tape(args.tape().arithmetic());
+     Tape tape(args.tape().context());
      const auto leaf = [&](const char* name) { return tape.leaf(args.var(name).tensor()); };
      const Var query = leaf("query");
      const Var key = leaf("key");

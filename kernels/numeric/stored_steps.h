@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernels/base/replaced.h"
-
 namespace msrun {
 
 // In which order a framework that composes attention of products and a softmax scales and stores the scores.
@@ -20,29 +18,11 @@ enum class ScoreSteps : std::uint8_t {
 };
 inline constexpr std::uint8_t score_steps = 4;  // so many orders
 
-// While one that is `active` lives, composed operators on the calling thread raise no arguments. With an order for
-// scores, attention stores these and what it makes of them, too.
-class StoredSteps {
- public:
-  explicit StoredSteps(bool active, std::optional<ScoreSteps> of_scores = std::nullopt);
-
-  // Whether there were scores.
-  bool any_scores() const { return any_scores_; }
-
- private:
-  friend bool stores_steps();
-  friend std::optional<ScoreSteps> stored_score_steps();
-
-  bool active_;
-  std::optional<ScoreSteps> of_scores_;
-  bool any_scores_ = false;
-  Replaced<StoredSteps*> innermost_;
+struct StoredSteps {
+  // Whether composed operators raise no arguments.
+  bool are_stored = false;
+  // With an order for scores, attention stores these and what it makes of them, too.
+  std::optional<ScoreSteps> of_scores = std::nullopt;
 };
-
-// Asked by composed operators: whether one lives on the calling thread.
-bool stores_steps();
-
-// Asked by attention: in which order it stores scores, if it does.
-std::optional<ScoreSteps> stored_score_steps();
 
 }  // namespace msrun

@@ -12,7 +12,6 @@
 #include "kernels/compare/bounds/varied_numbers.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/stored_products.h"
-#include "kernels/numeric/stored_steps.h"
 #include "kernels/tensor/changed_elements.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/random.h"
@@ -353,20 +352,21 @@ const Evaluation* Variations::with(const Arithmetic& arithmetic, const CostLimit
 const std::vector<Evaluation>& Variations::with_stored_steps(const CostLimit& limit) {
   if (!is_within(limit) || std::exchange(has_tried_stored_steps_, true)) return stored_steps_;
   for (std::uint8_t order = 0; order < score_steps; ++order) {
-    StoredSteps steps(true, static_cast<ScoreSteps>(order));
-    std::optional<Evaluation> evaluation = computed_with({});
-    if (evaluation) stored_steps_.push_back(std::move(*evaluation));
-    if (!steps.any_scores()) break;
+    std::optional<Evaluation> evaluation = computed_with({}, {true, static_cast<ScoreSteps>(order)});
+    if (!evaluation) continue;
+    stored_steps_.push_back(std::move(*evaluation));
+    if (!stored_steps_.back().notes.has_scores) break;
   }
   return stored_steps_;
 }
 
-std::optional<Evaluation> Variations::computed_with(const Arithmetic& arithmetic) const {
+std::optional<Evaluation> Variations::computed_with(const Arithmetic& arithmetic, const StoredSteps& steps) const {
   EvaluationOptions options;
   options.only_output = benchmark_options_.only_output;
   options.adjust_gradients = benchmark_options_.adjust_gradients;
   options.last_step = benchmark_options_.last_step;
   options.arithmetic = arithmetic;
+  options.steps = steps;
   try {
     return evaluate(op_, call_, options);
   } catch (const SkipError&) {
@@ -428,7 +428,7 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
       options.benchmark = false;
       options.arithmetic = how.arithmetic;
       const RoughScope rough(how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0);
-      StoredSteps steps(how.composed);
+      options.steps.are_stored = how.composed;
       std::optional<StoredProducts> products;
       if (how.stored) products.emplace(how.smallest);
       Evaluation rounded = evaluate(op_, how.in_float32 ? kept_in_float32(call, stands_for_half) : call, options);

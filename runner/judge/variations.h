@@ -137,7 +137,7 @@ class Variations {
     bool refused = false;  // the operator does not take such inputs, or cannot be computed so
   };
   // The call in its own dtypes; nothing if it cannot be computed so.
-  std::optional<Evaluation> computed_with(const Arithmetic& arithmetic) const;
+  std::optional<Evaluation> computed_with(const Arithmetic& arithmetic, const StoredSteps& steps = {}) const;
   // The benchmark of a sample for inputs beside the call's, if it is known from one that was computed in another way of
   // the same inputs; else null.
   const Evaluation* known_bench(const Beside& how, std::size_t sample) const;

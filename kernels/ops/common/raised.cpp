@@ -1,5 +1,4 @@
 #include "kernels/base/error.h"
-#include "kernels/numeric/stored_steps.h"
 #include "kernels/ops/common/functions.h"
 
 namespace msrun {
@@ -8,7 +7,7 @@ Var Raised::operator()(const Var& x) {
   if (!is_floating(x.dtype()) || x.is_number()) return x;
   dtype_ = any_ ? promote(dtype_, x.dtype()) : x.dtype();
   any_ = true;
-  return is_half(x.dtype()) && !stores_steps() ? cast(x, DType::float32) : x;
+  return is_half(x.dtype()) && !x.context().steps.are_stored ? cast(x, DType::float32) : x;
 }
 
 std::optional<Var> Raised::operator()(const std::optional<Var>& x) {

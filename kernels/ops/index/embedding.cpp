@@ -65,7 +65,7 @@ Var look_up(const Var& weight, const Tensor& given, const Lookup& lookup) {
 Var renormalized(const Var& weight, const Tensor& given, double max_norm, double p) {
   const Tensor indices = index_values(given);
   const Selection used = slices_selection(weight.shape(), 0, indices.reshape(Dims{indices.numel()}), false);
-  Tape scratch(weight.arithmetic());
+  Tape scratch(weight.context());
   const Tensor rows = take(weight.tensor(), used).to(wide_dtype(weight.dtype()));
   const Tensor norms = vector_norm(scratch.constant(rows), p, {1}, true).tensor();
   const Tensor scaled = map(rows.dtype(), rows, norms, [max_norm](auto v, auto norm) {

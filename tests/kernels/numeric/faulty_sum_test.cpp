@@ -57,7 +57,7 @@ TEST_P(SummingOnes, Sticks) {
 }
 
 TEST_P(SummingOnes, SticksInConvolutionsAndScans) {
-  Tape tape(arithmetic);
+  Tape tape({.arithmetic = arithmetic});
   const auto run = [&](const char* type, const char* api, List args) {
     return find_operator(type, api)->call(args, {}, tape).get<Var>()->tensor();
   };
@@ -135,7 +135,7 @@ struct Convolved {
 };
 
 Convolved convolved(const Tensor& x, const Tensor& w, const Tensor& g, const Arithmetic& arithmetic) {
-  Tape tape(arithmetic);
+  Tape tape({.arithmetic = arithmetic});
   const Var input = tape.leaf(x);
   const Var weight = tape.leaf(w);
   const Var y = *find_operator("Functional", "conv2d")->call({input, weight}, {}, tape).get<Var>();

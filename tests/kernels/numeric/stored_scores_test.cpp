@@ -8,7 +8,6 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/evaluate.h"
-#include "kernels/numeric/stored_steps.h"
 #include "kernels/tensor/changed_elements.h"
 
 namespace msrun::testing {
@@ -84,8 +83,9 @@ TEST(StoredScores, HaveTheGradientsOfAComposedSoftmax) {
   call.backward.run = true;
   call.gradients = {gradient};
   const Operator& op = *find_operator(call.parts.type, call.parts.api);
-  StoredSteps steps(true, ScoreSteps::product_then_scaled);
-  const Evaluation evaluation = evaluate(op, call, {});
+  EvaluationOptions options;
+  options.steps = {true, ScoreSteps::product_then_scaled};
+  const Evaluation evaluation = evaluate(op, call, options);
   ASSERT_FALSE(evaluation.gradients.empty());
   const Tensor actual = evaluation.gradients.front().get<Tensor>()->to(DType::float64).contiguous();
   const std::vector<double> expected = query_gradient(query, key, value, gradient, scale);

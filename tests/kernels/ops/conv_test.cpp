@@ -231,7 +231,7 @@ TEST(Conv2d, FaultyArithmetics) {
   Arithmetic arithmetic;
   arithmetic.summation.accumulator = Accumulator::float16;
   const auto sum_of_ones = [&](const Arithmetic& with) {
-    Tape tape(with);
+    Tape tape({.arithmetic = with});
     const Var x = tape.constant(Tensor::full(DType::float32, Dims{1, 2100, 1, 1}, 1));
     return find_operator("Functional", "conv2d")->call({x, x}, {}, tape).get<Var>()->tensor().item();
   };

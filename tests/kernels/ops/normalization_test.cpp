@@ -223,7 +223,7 @@ TEST(Normalisation, Float16AccumulationShows) {
   const Tensor x = Tensor::full(DType::float32, Dims{1, 4096}, 1);
   std::vector<Var> leaves;
   Tape exact;
-  Tape faulty(Arithmetic{.summation = {.accumulator = Accumulator::float16}});
+  Tape faulty({.arithmetic = {.summation = {.accumulator = Accumulator::float16}}});
   const List shape{std::int64_t{4096}};
   EXPECT_NEAR(call("Functional", "rms_norm", {x, shape, None{}, 0.0}, {}, exact, leaves).tensor().item(), 1, 1e-6);
   EXPECT_NEAR(call("Functional", "rms_norm", {x, shape, None{}, 0.0}, {}, faulty, leaves).tensor().item(),

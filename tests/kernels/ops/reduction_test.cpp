@@ -72,7 +72,7 @@ TEST(Reduction, Float16AccumulationLosesSmallTerms) {
   const auto with = [&](bool faulty, const char* api) {
     Arithmetic arithmetic;
     if (faulty) arithmetic.summation.accumulator = Accumulator::float16;
-    Tape tape(arithmetic);
+    Tape tape({.arithmetic = arithmetic});
     const Value result = find_operator("Torch", api)->call({tape.constant(x)}, {}, tape);
     return result.get<Var>()->tensor().item();
   };

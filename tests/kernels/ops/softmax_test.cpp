@@ -102,7 +102,7 @@ TEST(Softmax, HalfRoundsOnce) {
 
 TEST(Softmax, Float16AccumulationShows) {
   Tape exact;
-  Tape faulty(Arithmetic{.summation = {.accumulator = Accumulator::float16}});
+  Tape faulty({.arithmetic = {.summation = {.accumulator = Accumulator::float16}}});
   std::vector<Var> leaves;
   const Tensor x = uniform({1, 4096}, 0, 0.01, 9).to(DType::float32);
   const std::vector<double> a = values(call("Torch", "softmax", {x, last}, {}, exact, leaves).tensor());
