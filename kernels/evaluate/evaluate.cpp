@@ -183,7 +183,10 @@ Value held_in_first(const Value& output, const List& args, bool benchmark) {
 
 // The context that the options ask for.
 EvaluationContext context_of(const EvaluationOptions& options, Notes& notes) {
-  EvaluationContext context{.arithmetic = options.arithmetic, .steps = options.steps, .notes = &notes};
+  EvaluationContext context{.arithmetic = options.arithmetic,
+                            .steps = options.steps,
+                            .dropout_keeps = options.dropout_keeps,
+                            .notes = &notes};
   if (context.arithmetic.rounds_to_zero) context.arithmetic.summation.accumulator = Accumulator::truncated_float32;
   return context;
 }

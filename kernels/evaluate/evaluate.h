@@ -58,6 +58,8 @@ struct EvaluationOptions {
   Positions positions = Positions::wide;
   // How composed operators store what they are composed of.
   StoredSteps steps = {};
+  // Dropout keeps everything, or drops everything, in place of what it draws.
+  std::optional<bool> dropout_keeps = std::nullopt;
   // Operators give the other result where two are right (RecordedDTypes::alternative).
   bool alternative = false;
   // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "kernels/numeric/dropping.h"
 #include "kernels/numeric/stored_steps.h"
 #include "kernels/tensor/arithmetic.h"
 
@@ -13,12 +14,16 @@ namespace msrun {
 struct Notes {
   // Whether attention asked in which order to store its scores.
   bool has_scores = false;
+  // The last decisions that dropout was to draw; nothing if there were none.
+  std::optional<Dropping> dropping = std::nullopt;
 };
 
 struct EvaluationContext {
   Arithmetic arithmetic = {};
   // Whether composed operators raise no arguments, and how attention then stores its scores (stored_steps.h).
   StoredSteps steps = {};
+  // Whether dropout keeps everything, or drops everything, in place of what it draws.
+  std::optional<bool> dropout_keeps = std::nullopt;
   // Null: nothing is noted. Copies of a context note in the same place.
   Notes* notes = nullptr;
 
@@ -26,6 +31,12 @@ struct EvaluationContext {
   std::optional<ScoreSteps> stored_score_steps() const {
     if (notes != nullptr) notes->has_scores = true;
     return steps.of_scores;
+  }
+
+  // Asked by dropout before it draws: whether it keeps everything or nothing. Nothing: it draws.
+  std::optional<bool> decided_dropping(double probability, const Dims& shape) const {
+    if (notes != nullptr) notes->dropping = Dropping{probability, shape};
+    return dropout_keeps;
   }
 };
 

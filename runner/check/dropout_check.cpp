@@ -49,13 +49,12 @@ std::string DropoutCheck::other_dtype(const char* what, const Tensor& result) co
 
 void DropoutCheck::evaluate_both() {
   if (evaluated_) return;
-  {
-    const DroppingScope keeping(true);
-    kept_ = evaluate(op_, call_, benchmark_);
-    draws_ = keeping.seen();
-  }
-  const DroppingScope dropping(false);
-  dropped_ = evaluate(op_, call_, benchmark_);
+  EvaluationOptions options = benchmark_;
+  options.dropout_keeps = true;
+  kept_ = evaluate(op_, call_, options);
+  draws_ = kept_.notes.dropping;
+  options.dropout_keeps = false;
+  dropped_ = evaluate(op_, call_, options);
   evaluated_ = true;
 }
 

@@ -13,7 +13,6 @@
 #include "kernels/io/dump/dump_value.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/json/json_tree.h"
-#include "kernels/numeric/dropping.h"
 #include "kernels/tensor/mindspore_dtype.h"
 
 namespace msrun::op_generate {
@@ -333,9 +332,7 @@ bool gives_text(const Operator& op, const RecordedCase& recorded) {
 // Whether it drops elements at random.
 bool drops_at_random(const Operator& op, const RecordedCase& recorded) {
   try {
-    const DroppingScope keeping(true);
-    evaluate(op, small_call(recorded), {});
-    return keeping.seen().has_value();
+    return evaluate(op, small_call(recorded), {}).notes.dropping.has_value();
   } catch (const SkipError&) {
     return false;  // whoever runs it will say
   }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "kernels/base/error.h"
-#include "kernels/numeric/dropping.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
@@ -22,8 +21,8 @@ double uniform(std::int64_t index) {
 }
 
 // True where an element is kept, which it is with probability 1 - p.
-Tensor keep_mask(const Dims& shape, double p) {
-  if (const std::optional<bool> decided = decided_dropping(p, shape))
+Tensor keep_mask(const EvaluationContext& context, const Dims& shape, double p) {
+  if (const std::optional<bool> decided = context.decided_dropping(p, shape))
     return Tensor::full(DType::boolean, shape, *decided ? 1 : 0);
   Tensor mask(DType::boolean, shape);
   auto* keep = mask.mutable_data<bool>();
@@ -51,7 +50,7 @@ Var masked(const Var& x, const Tensor& keep, double p) {
 
 Var dropout(const Var& x, double p, bool training) {
   check_probability(p);
-  return training && p > 0 ? masked(x, keep_mask(x.shape(), p), p) : x;
+  return training && p > 0 ? masked(x, keep_mask(x.context(), x.shape(), p), p) : x;
 }
 
 // One decision for each channel. The leading two axes are batch and channel, or for an unbatched tensor of the given
@@ -67,7 +66,7 @@ Dims channel_mask_shape(const Var& x, std::int64_t unbatched_rank) {
 Var channel_dropout(const Var& x, double p, bool training, std::int64_t unbatched_rank) {
   check_probability(p);
   if (!training || p == 0) return x;
-  return masked(x, keep_mask(channel_mask_shape(x, unbatched_rank), p), p);
+  return masked(x, keep_mask(x.context(), channel_mask_shape(x, unbatched_rank), p), p);
 }
 
 // Dropped elements become alpha, the limit of selu, and the result is scaled to keep mean and variance.
@@ -75,7 +74,7 @@ Var alpha_dropout(const Var& x, double p, bool training, bool channels) {
   check_probability(p);
   if (!training || p == 0) return x;
   if (!is_floating(x.dtype())) throw SkipError("dropout needs a floating tensor.");
-  const Tensor keep = keep_mask(channels ? channel_mask_shape(x, -1) : x.shape(), p);
+  const Tensor keep = keep_mask(x.context(), channels ? channel_mask_shape(x, -1) : x.shape(), p);
   if (p == 1) return masked(x, keep, p);
   constexpr double alpha = -1.7580993408473766;
   const double scale = 1 / std::sqrt((1 - p) * (1 + p * alpha * alpha));
@@ -97,7 +96,7 @@ Value native_dropout(const Bound& args) {
   const double p = args.real("p");
   check_probability(p);
   const bool training = !args.given("train") || args.flag("train");
-  const Tensor keep = training ? keep_mask(x.shape(), p) : Tensor::full(DType::boolean, x.shape(), 1);
+  const Tensor keep = training ? keep_mask(x.context(), x.shape(), p) : Tensor::full(DType::boolean, x.shape(), 1);
   return List{training ? masked(x, keep, p) : x, x.tape().constant(keep)};
 }
 
