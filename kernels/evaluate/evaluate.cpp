@@ -219,7 +219,6 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
 
   const SumRecorder sums;
   HeldSums held;
-  const ChoiceRecorder choices;
   Value output = op.call(args, kwargs, tape);
   if (call.parts.in_place()) output = held_in_first(output, args, options.benchmark);
   Evaluation result;
@@ -231,9 +230,8 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
     const Var* var = leaf.get<Var>();
     return var == nullptr ? leaf : Value(var->tensor().contiguous());
   });
-  result.choices = choices.seen();
   result.notes = notes;
-  if (!op.traits().overwrites) result.choices.writes.reset();
+  if (!op.traits().overwrites) result.notes.choices.writes.reset();
   if (!call.backward.run || output.is_none()) return result;
   for_each_leaf(output, [&](const Value& leaf) {
     if (const Var* var = leaf.get<Var>()) held.add_result(var->tensor());
@@ -259,7 +257,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   result.has_alternative = recorded_scope.has_alternative();
   result.gradients = gradients_of(builder.inputs(), tape);
   // Their gradients are known only now.
-  result.choices.windows = choices.seen().windows;
+  result.notes.choices.windows = notes.choices.windows;
   return result;
 }
 

@@ -10,7 +10,6 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/precision.h"
-#include "kernels/numeric/choices.h"
 #include "kernels/numeric/evaluation_context.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/tensor/recorded_dtypes.h"
@@ -40,8 +39,7 @@ struct Evaluation {
   // Behind the output, and behind output and gradients together.
   SumStatistics output_sums;
   SumStatistics gradient_sums;
-  // What the operator was free to do; writes only of one that overwrites (traits).
-  Choices choices;
+  // Of its choices, writes only of an operator that overwrites (traits).
   Notes notes;
 };
 

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/base/replaced.h"
 #include "kernels/numeric/pooling_windows.h"
 #include "kernels/numeric/selection.h"
 #include "kernels/tensor/tensor.h"
@@ -56,23 +55,5 @@ struct Choices {
   // Root of the sum of the squares of the terms behind each element of the result, float64; undefined: not told.
   Tensor terms;
 };
-
-// Collects what is noted on the calling thread while it lives. An inner one collects in the outer one's stead until it
-// ends.
-class ChoiceRecorder {
- public:
-  ChoiceRecorder();
-
-  const Choices& seen() const { return seen_; }
-
- private:
-  friend Choices* noted_choices();
-
-  Choices seen_;
-  Replaced<ChoiceRecorder*> innermost_;
-};
-
-// Where an operator notes what it was free to do; null without a recorder.
-Choices* noted_choices();
 
 }  // namespace msrun

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "kernels/numeric/choices.h"
 #include "kernels/numeric/dropping.h"
 #include "kernels/numeric/stored_steps.h"
 #include "kernels/tensor/arithmetic.h"
@@ -16,6 +17,8 @@ struct Notes {
   bool has_scores = false;
   // The last decisions that dropout was to draw; nothing if there were none.
   std::optional<Dropping> dropping = std::nullopt;
+  // What the operator was free to do.
+  Choices choices = {};
 };
 
 struct EvaluationContext {
@@ -32,6 +35,9 @@ struct EvaluationContext {
     if (notes != nullptr) notes->has_scores = true;
     return steps.of_scores;
   }
+
+  // Where an operator notes what it was free to do; null where nothing is noted.
+  Choices* choices() const { return notes == nullptr ? nullptr : &notes->choices; }
 
   // Asked by dropout before it draws: whether it keeps everything or nothing. Nothing: it draws.
   std::optional<bool> decided_dropping(double probability, const Dims& shape) const {

@@ -175,7 +175,7 @@ class BackwardCheck {
   // Which of equal elements of the windows of a maximum the device picked; nothing where that changes nothing.
   std::optional<WindowChoice> windows_of(const List& device) const {
     const List& bench = input_.bench.gradients;
-    const auto& picks = input_.bench.choices.windows;
+    const auto& picks = input_.bench.notes.choices.windows;
     if (compat_ || input_.forward_is_error || !picks) return std::nullopt;
     const FirstArgument first = first_argument(input_.op, input_.call);
     const Tensor* argument = first.as_tensor();
@@ -189,8 +189,8 @@ class BackwardCheck {
     List result = evaluation.gradients;
     const FirstArgument first = first_argument(input_.op, input_.call);
     const Tensor* gradient = first.gradient_in(result);
-    if (gradient != nullptr && evaluation.choices.windows)
-      result[first.tensor] = choice.applied(*gradient, *evaluation.choices.windows);
+    if (gradient != nullptr && evaluation.notes.choices.windows)
+      result[first.tensor] = choice.applied(*gradient, *evaluation.notes.choices.windows);
     return result;
   }
 

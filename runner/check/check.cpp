@@ -286,16 +286,16 @@ class Check {
   // Likewise where they differ by an order that is open. `given` are the device's outputs in its own order.
   static List gradients_in_same_order(const MaterialisedCall& call, const Evaluation& bench, const Value& given,
                                       const List& gradients) {
-    if (!bench.choices.order) return gradients;
-    const auto order =
-        OrderChoice::find(*bench.choices.order, bench.output, call.recorded ? in_form_of(bench.output, given) : given);
+    if (!bench.notes.choices.order) return gradients;
+    const auto order = OrderChoice::find(*bench.notes.choices.order, bench.output,
+                                         call.recorded ? in_form_of(bench.output, given) : given);
     return order ? std::get<List>(order->turned(gradients).variant()) : gradients;
   }
 
   // Whether the device's outputs were in another order, where that is open.
   static bool put_in_order_of(const Evaluation& bench, Value& output) {
-    if (!bench.choices.order) return false;
-    const auto order = OrderChoice::find(*bench.choices.order, bench.output, output);
+    if (!bench.notes.choices.order) return false;
+    const auto order = OrderChoice::find(*bench.notes.choices.order, bench.output, output);
     if (order) output = order->turned(output);
     return order.has_value();
   }
@@ -343,7 +343,7 @@ class Check {
 
   // Only the functions of torch have namesakes: those of torch.linalg, whose module the newest dumps leave out.
   void add_namesake(const Evaluation& bench) {
-    const std::string_view namesake = bench.choices.namesake;
+    const std::string_view namesake = bench.notes.choices.namesake;
     if (namesake.empty() || options_.compare.compat_msprobe || !recorded_.name.starts_with("Torch.")) return;
     if (!result_.forward_rows.empty()) add_line(result_.forward_rows.front(), namesake);
   }

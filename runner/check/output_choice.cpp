@@ -29,19 +29,19 @@ OutputChoice::OutputChoice(const Operator& op, const MaterialisedCall& call, con
   const Tensor* expected = output_at(bench.output, 0);
   const Tensor* actual = output_at(device, 0);
   if (expected == nullptr || actual == nullptr) return;
-  if (bench.choices.writes && bench.output.is<Tensor>() && device.is<Tensor>())
-    kept_ = OverwriteChoice::find(*bench.choices.writes, *expected, *actual);
-  if (bench.choices.edges) moved_ = moved_counts(*bench.choices.edges, *expected, *actual);
+  if (bench.notes.choices.writes && bench.output.is<Tensor>() && device.is<Tensor>())
+    kept_ = OverwriteChoice::find(*bench.notes.choices.writes, *expected, *actual);
+  if (bench.notes.choices.edges) moved_ = moved_counts(*bench.notes.choices.edges, *expected, *actual);
   const Tensor* input = first_argument(op, call).as_tensor();
   const Tensor* indices = output_at(device, 1);
-  if (bench.choices.windows && input != nullptr && indices != nullptr && output_at(bench.output, 1) != nullptr)
-    indices_ = exchange_tied_indices(*bench.choices.windows, *input, *indices);
+  if (bench.notes.choices.windows && input != nullptr && indices != nullptr && output_at(bench.output, 1) != nullptr)
+    indices_ = exchange_tied_indices(*bench.notes.choices.windows, *input, *indices);
 }
 
 Value OutputChoice::applied(const Evaluation& evaluation) const {
   const Tensor* tensor = output_at(evaluation.output, 0);
   if (tensor == nullptr) return evaluation.output;
-  if (kept_ && evaluation.choices.writes) return kept_->applied(*tensor, *evaluation.choices.writes);
+  if (kept_ && evaluation.notes.choices.writes) return kept_->applied(*tensor, *evaluation.notes.choices.writes);
   if (moved_ && moved_->shape() == tensor->shape()) {
     return with_output(evaluation.output, 0, changed_elements(*tensor, [&](double count, std::int64_t i) {
                          return count + moved_->data<double>()[i];

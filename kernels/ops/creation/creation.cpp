@@ -4,7 +4,6 @@
 
 #include "kernels/api/trial.h"
 #include "kernels/base/error.h"
-#include "kernels/numeric/choices.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
@@ -44,8 +43,8 @@ Value like_operator(const Bound& args) {
 }
 
 // Every element is the sum of the start and so many steps, which cancel near zero.
-void note_places(double start, double step, std::int64_t count) {
-  Choices* choices = noted_choices();
+void note_places(const EvaluationContext& context, double start, double step, std::int64_t count) {
+  Choices* choices = context.choices();
   if (choices == nullptr) return;
   choices->terms = Tensor(DType::float64, Dims{count});
   auto* terms = choices->terms.mutable_data<double>();
@@ -85,12 +84,12 @@ Var arange(const Var& start, const Var& end, const Var& step, std::optional<DTyp
   }
   Tensor values(DType::float64, shape);
   for (std::int64_t i = 0; i < shape[0]; ++i) values.mutable_data<double>()[i] = from + static_cast<double>(i) * by;
-  note_places(from, by, shape[0]);
+  note_places(tape.context(), from, by, shape[0]);
   return tape.constant(values.to(dtype));
 }
 
 // Both ends belong to it, unlike those of arange.
-Tensor closed_range(double start, double end, double step) {
+Tensor closed_range(const EvaluationContext& context, double start, double end, double step) {
   if (step == 0) throw SkipError("range: step must be nonzero.");
   if (!std::isfinite(start) || !std::isfinite(end) || std::isnan(step)) throw SkipError("range: unsupported range.");
   if ((step > 0) != (end >= start) && end != start) {
@@ -102,12 +101,12 @@ Tensor closed_range(double start, double end, double step) {
   for (std::int64_t i = 0; i < values.numel(); ++i) {
     values.mutable_data<double>()[i] = start + static_cast<double>(i) * step;
   }
-  note_places(start, step, values.numel());
+  note_places(context, start, step, values.numel());
   return values;
 }
 
 // Symmetric: the first half counts from the start, the second from the end. The ends of an integer range are whole.
-Tensor spaced(double start, double end, std::int64_t steps, DType dtype) {
+Tensor spaced(const EvaluationContext& context, double start, double end, std::int64_t steps, DType dtype) {
   if (steps < 0) throw SkipError("linspace: number of steps must be non-negative.");
   if (!is_floating(dtype) && !is_complex(dtype)) {
     start = std::trunc(start);
@@ -120,7 +119,7 @@ Tensor spaced(double start, double end, std::int64_t steps, DType dtype) {
     value[i] = i < steps / 2 || steps == 1 ? start + width * static_cast<double>(i)
                                            : end - width * static_cast<double>(steps - 1 - i);
   }
-  note_places(start, width, steps);
+  note_places(context, start, width, steps);
   return values;
 }
 
@@ -129,8 +128,8 @@ Tensor powers(double base, const Tensor& exponents) {
 }
 
 // A power is off by as much as its exponent, times the logarithm of the base.
-void note_powers(double base, const Tensor& exponents) {
-  Choices* choices = noted_choices();
+void note_powers(const EvaluationContext& context, double base, const Tensor& exponents) {
+  Choices* choices = context.choices();
   if (choices == nullptr || !choices->terms.defined()) return;
   auto* terms = choices->terms.mutable_data<double>();
   const double steepness = std::abs(std::log(std::abs(base)));
@@ -287,8 +286,9 @@ NAMES("arange", "Torch: arange; Aten: arange; Mint: arange");
 TRY_FIRST("arange", Trial::of_sizes);
 
 OP("range(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None)", [](const Bound& args) -> Value {
-  return args.tape().constant(closed_range(args.real("start"), args.real("end"), args.real("step"))
-                                  .to(args.optional_dtype("dtype").value_or(DType::float32)));
+  return args.tape().constant(
+      closed_range(args.tape().context(), args.real("start"), args.real("end"), args.real("step"))
+          .to(args.optional_dtype("dtype").value_or(DType::float32)));
 });
 NAMES("range", "Torch: range");
 TRY_FIRST("range", Trial::of_sizes);
@@ -316,7 +316,8 @@ TRAITS("resize_as_", .copies_only = true);
 
 OP("linspace(Scalar start, Scalar end, int steps, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   const DType dtype = args.optional_dtype("dtype").value_or(DType::float32);
-  return args.tape().constant(spaced(args.real("start"), args.real("end"), args.integer("steps"), dtype).to(dtype));
+  return args.tape().constant(
+      spaced(args.tape().context(), args.real("start"), args.real("end"), args.integer("steps"), dtype).to(dtype));
 });
 NAMES("linspace", "Torch: linspace; Aten: linspace; Mint: linspace");
 TRY_FIRST("linspace", Trial::of_sizes);
@@ -324,8 +325,9 @@ TRY_FIRST("linspace", Trial::of_sizes);
 OP("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, dtype? dtype=None)",
    [](const Bound& args) -> Value {
      const DType dtype = args.optional_dtype("dtype").value_or(DType::float32);
-     const Tensor exponents = spaced(args.real("start"), args.real("end"), args.integer("steps"), dtype);
-     note_powers(args.real("base"), exponents);
+     const Tensor exponents =
+         spaced(args.tape().context(), args.real("start"), args.real("end"), args.integer("steps"), dtype);
+     note_powers(args.tape().context(), args.real("base"), exponents);
      return args.tape().constant(powers(args.real("base"), exponents).to(dtype));
    });
 NAMES("logspace", "Torch: logspace; Aten: logspace");

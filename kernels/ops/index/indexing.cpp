@@ -10,7 +10,6 @@
 #include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
-#include "kernels/numeric/choices.h"
 #include "kernels/numeric/selection.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -49,7 +48,7 @@ Var fitted(const Var& values, const Var& x, const Selection& selection) {
 
 Var put(const Var& x, const SharedSelection& selection, const Var& given) {
   const Var values = fitted(given, x, *selection);
-  if (Choices* choices = noted_choices()) choices->writes = Writes{selection, values.tensor()};
+  if (Choices* choices = x.context().choices()) choices->writes = Writes{selection, values.tensor()};
   return x.tape().record(
       put(x.tensor(), *selection, values.tensor()),
       {{x, [selection](const Tensor& g) { return put_vjp(g, *selection); }},

@@ -7,7 +7,6 @@
 #include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_extrema.h"
-#include "kernels/numeric/choices.h"
 #include "kernels/numeric/ordering.h"
 #include "kernels/numeric/reduction_view.h"
 #include "kernels/numeric/selection.h"
@@ -179,7 +178,7 @@ TRAITS("msort", .picks = PickedAxis{.usual = 0}, .ranks = true);
 OP("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
   const std::int64_t axis = args.integer("dim");
-  Choices* choices = noted_choices();
+  Choices* choices = args.tape().context().choices();
   if (choices != nullptr && !args.flag("sorted"))
     choices->order = OpenOrder{.kind = OpenOrder::Kind::rows, .axis = axis};
   return values_and_indices(x, axis, top_index(x.tensor(), axis, args.integer("k"), args.flag("largest")));
@@ -251,7 +250,7 @@ TRAITS(
 
 OP("unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None)",
    [](const Bound& args) -> Value {
-     Choices* choices = noted_choices();
+     Choices* choices = args.tape().context().choices();
      // Those along an axis are sorted in any case.
      if (choices != nullptr && !args.flag("sorted") && !args.given("dim"))
        choices->order = OpenOrder{.kind = OpenOrder::Kind::groups, .has_places = args.flag("return_inverse")};

@@ -6,7 +6,6 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
-#include "kernels/numeric/choices.h"
 #include "kernels/numeric/decompositions.h"
 #include "kernels/numeric/layout.h"
 #include "kernels/numeric/matrix_algebra.h"
@@ -245,7 +244,7 @@ std::int64_t first_axis_of_three(const Var& a) {
 
 // torch.linalg.cross, which the newest dumps call Torch.cross as well, takes the last axis where a call names none.
 void note_other_axis(const Var& a, std::int64_t axis) {
-  Choices* noted = noted_choices();
+  Choices* noted = a.context().choices();
   if (noted == nullptr || axis == a.rank() - 1 || a.size(-1) != 3) return;
   noted->namesake =
       "Computed along the first axis of size 3, as torch.cross does; torch.linalg.cross, which a dump may "

@@ -9,7 +9,6 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
-#include "kernels/numeric/choices.h"
 #include "kernels/numeric/pooling_runs.h"
 #include "kernels/numeric/pooling_windows.h"
 #include "kernels/numeric/rows.h"
@@ -137,8 +136,8 @@ Tensor scatter_planes(const Tensor& source, const Tensor& index, const Dims& sha
   return result;
 }
 
-void note_gradient_of(const Tensor& index, const Tensor& gradient) {
-  Choices* choices = noted_choices();
+void note_gradient_of(const EvaluationContext& context, const Tensor& index, const Tensor& gradient) {
+  Choices* choices = context.choices();
   if (choices == nullptr || !choices->windows || choices->windows->index.raw() != index.raw()) return;
   choices->windows->gradient = gradient;
 }
@@ -157,17 +156,18 @@ Maximum maximum_pool(const Var& input, const Geometry& geometry) {
   if (y.numel() > 0) {
     visit_compute(wide, [&](auto element) { maximum_forward<decltype(element)>(x, geometry, y, index); });
   }
-  if (Choices* choices = noted_choices()) choices->windows = WindowPicks{geometry, index, {}};
+  if (Choices* choices = input.context().choices()) choices->windows = WindowPicks{geometry, index, {}};
   Tape& tape = input.tape();
-  return {tape.record(y.to(input.dtype()),
-                      {{input,
-                        [index, shape = input.shape(), planes = geometry.planes, windows = most_windows(geometry),
-                         accumulator = tape.arithmetic().summation.accumulator](const Tensor& g) {
-                          note_gradient_of(index, g);
-                          // An element may be the largest of all windows that it lies in.
-                          note_sums(windows, element_count(shape));
-                          return scatter_planes(g, index, shape, planes, accumulator);
-                        }}}),
+  return {tape.record(
+              y.to(input.dtype()),
+              {{input,
+                [index, shape = input.shape(), planes = geometry.planes, windows = most_windows(geometry),
+                 accumulator = tape.arithmetic().summation.accumulator, &context = tape.context()](const Tensor& g) {
+                  note_gradient_of(context, index, g);
+                  // An element may be the largest of all windows that it lies in.
+                  note_sums(windows, element_count(shape));
+                  return scatter_planes(g, index, shape, planes, accumulator);
+                }}}),
           tape.constant(index)};
 }
 
@@ -225,7 +225,7 @@ Var unpool(const Var& x, const Tensor& index_tensor, std::size_t spatial, const 
     }
     selection->starts.push_back(i / (index.numel() / planes) * plane + at);
   }
-  if (Choices* choices = noted_choices()) choices->writes = Writes{selection, x.tensor()};
+  if (Choices* choices = x.context().choices()) choices->writes = Writes{selection, x.tensor()};
   return x.tape().record(put(Tensor::zeros(x.dtype(), shape), *selection, x.tensor()),
                          {{x, [selection](const Tensor& gradient) { return take(gradient, *selection); }}});
 }

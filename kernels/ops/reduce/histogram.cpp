@@ -11,7 +11,6 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/axis_reduction.h"
-#include "kernels/numeric/choices.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/index/fitting_order.h"
@@ -201,8 +200,10 @@ double place_roundoff(double low, double high, double width) {
 // Counts the elements beside the edges of equal bins, for whoever compares the counts.
 class BesideEdges {
  public:
-  BesideEdges(std::int64_t bins, double roundoff) : within_(roundoff * static_cast<double>(bins)) {
-    if (noted_choices() == nullptr) return;
+  // `choices` are where the counts are noted, if it is not null.
+  BesideEdges(Choices* choices, std::int64_t bins, double roundoff)
+      : choices_(choices), within_(roundoff * static_cast<double>(bins)) {
+    if (choices == nullptr) return;
     counts_.at_lower.resize(static_cast<std::size_t>(bins));
     counts_.at_upper.resize(static_cast<std::size_t>(bins));
   }
@@ -216,15 +217,16 @@ class BesideEdges {
   }
 
   void note() {
-    if (Choices* choices = noted_choices()) choices->edges = std::move(counts_);
+    if (choices_ != nullptr) choices_->edges = std::move(counts_);
   }
 
  private:
+  Choices* choices_;
   double within_;
   EdgeCounts counts_;
 };
 
-Tensor equal_bin_counts(const Tensor& x, std::int64_t bins, double low, double high) {
+Tensor equal_bin_counts(const EvaluationContext& context, const Tensor& x, std::int64_t bins, double low, double high) {
   if (bins <= 0) throw SkipError("histc: bins must be positive.");
   const Tensor values = x.to(DType::float64).contiguous();
   const double* from = values.data<double>();
@@ -248,7 +250,7 @@ Tensor equal_bin_counts(const Tensor& x, std::int64_t bins, double low, double h
   const auto stored = [recorded](double value) {
     return static_cast<double>(stored_in(recorded, static_cast<float>(value)));
   };
-  BesideEdges beside(bins, place_roundoff(low, high, width));
+  BesideEdges beside(context.choices(), bins, place_roundoff(low, high, width));
   for (std::int64_t i = 0; i < x.numel(); ++i) {
     if (!(from[i] >= low && from[i] <= high)) continue;
     double place = (from[i] - low) / width * static_cast<double>(bins);
@@ -315,8 +317,8 @@ OP("histogramdd(Tensor input, any bins, float[]? range=None, Tensor? weight=None
 NAMES("histogramdd", "Torch: histogramdd");
 
 OP("histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0)", [](const Bound& args) -> Value {
-  return args.tape().constant(
-      equal_bin_counts(args.var("input").tensor(), args.integer("bins"), args.real("min"), args.real("max")));
+  return args.tape().constant(equal_bin_counts(args.tape().context(), args.var("input").tensor(), args.integer("bins"),
+                                               args.real("min"), args.real("max")));
 });
 NAMES("histc", "Torch: histc; Tensor: histc; Mint: histc");
 TRAITS("histc", .varies = Varies::results, .adapt = adapt_integers,
