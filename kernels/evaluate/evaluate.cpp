@@ -36,7 +36,6 @@ class SideBuilder {
       if (tensor == nullptr) return leaf;
       if (!benchmark_) return input(*tensor);
       const DType raised = raised_dtype(tensor->dtype(), plan_, inputs_.size());
-      recorded_.note(tensor->dtype(), raised, tensor->rank() > 0);
       if (options_.change_input && is_floating_or_complex(raised)) {
         const std::size_t number = changed_++;
         return input(number_by_number(tensor->to(raised), [&](const Tensor& numbers) {
@@ -54,8 +53,6 @@ class SideBuilder {
   // Their places on the tape.
   const std::vector<Var>& inputs() const { return inputs_; }
   const RaisePlan& plan() const { return plan_; }
-  // The dtypes that the built tensors stand for.
-  const RecordedDTypes& recorded() const { return recorded_; }
 
  private:
   static constexpr std::int64_t large_input = 1 << 16;
@@ -83,7 +80,6 @@ class SideBuilder {
   const RaisePlan& plan_;
   std::optional<DType> cast_to_;
   std::size_t changed_ = 0;  // floating and complex tensors
-  RecordedDTypes recorded_;
   std::vector<Var> inputs_;
 };
 
@@ -181,13 +177,32 @@ Value held_in_first(const Value& output, const List& args, bool benchmark) {
   return cast(*result, first->dtype());
 }
 
-// The context that the options ask for.
-EvaluationContext context_of(const EvaluationOptions& options, Notes& notes) {
-  EvaluationContext context{.arithmetic = options.arithmetic,
-                            .steps = options.steps,
-                            .dropout_keeps = options.dropout_keeps,
-                            .notes = &notes};
+// Which dtypes the tensors of a side stand for.
+RecordedDTypes recorded_dtypes(const MaterialisedCall& call, const EvaluationOptions& options, const RaisePlan& plan) {
+  RecordedDTypes recorded;
+  if (options.benchmark && !options.forgets_dtypes) {
+    std::size_t number = 0;
+    for_each_argument(call, [&](const Tensor& tensor) {
+      recorded.note(tensor.dtype(), raised_dtype(tensor.dtype(), plan, number++), tensor.rank() > 0);
+    });
+  }
+  recorded.narrow_parameters = options.narrow_parameters;
+  recorded.of_benchmark = options.benchmark && !options.forgets_dtypes;
+  recorded.positions = options.positions;
+  recorded.alternative = options.alternative;
+  return recorded;
+}
+
+// How the operators of a side compute.
+EvaluationContext context_of(const MaterialisedCall& call, const EvaluationOptions& options, const RaisePlan& plan,
+                             Notes& notes) {
+  EvaluationContext context;
+  context.arithmetic = options.arithmetic;
   if (context.arithmetic.rounds_to_zero) context.arithmetic.summation.accumulator = Accumulator::truncated_float32;
+  context.recorded = recorded_dtypes(call, options, plan);
+  context.steps = options.steps;
+  context.dropout_keeps = options.dropout_keeps;
+  context.notes = &notes;
   return context;
 }
 
@@ -204,27 +219,17 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   const StoreRounding rounding(options.arithmetic.rounds_to_zero);
   const RaisePlan plan = plan_raise(call, op.traits());
   Notes notes;
-  Tape tape(context_of(options, notes));
+  Tape tape(context_of(call, options, plan, notes));
   SideBuilder builder(call, op, options, plan, tape);
   List args;
   for (const Value& arg : call.args) args.push_back(builder.build(arg));
   Dict kwargs;
   for (const auto& [key, value] : call.kwargs) kwargs.emplace_back(key, builder.build(value));
-  RecordedDTypes recorded = options.forgets_dtypes ? RecordedDTypes{} : builder.recorded();
-  recorded.narrow_parameters = options.narrow_parameters;
-  recorded.of_benchmark = options.benchmark && !options.forgets_dtypes;
-  recorded.positions = options.positions;
-  recorded.alternative = options.alternative;
-  RecordedScope recorded_scope(recorded);
-
   const SumRecorder sums;
   HeldSums held;
   Value output = op.call(args, kwargs, tape);
   if (call.parts.in_place()) output = held_in_first(output, args, options.benchmark);
   Evaluation result;
-  result.takes_parameters = recorded_scope.takes_parameters();
-  result.takes_positions = recorded_scope.takes_positions();
-  result.has_alternative = recorded_scope.has_alternative();
   result.output_sums = sums.seen();
   result.output = transform_leaves(output, [](const Value& leaf) -> Value {
     const Var* var = leaf.get<Var>();
@@ -254,7 +259,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   }
   result.gradient_sums = behind_gradients(held, sums);
   // Derivatives may have alternatives of their own.
-  result.has_alternative = recorded_scope.has_alternative();
+  result.notes.has_alternative = notes.has_alternative;
   result.gradients = gradients_of(builder.inputs(), tape);
   // Their gradients are known only now.
   result.notes.choices.windows = notes.choices.windows;

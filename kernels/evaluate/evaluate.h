@@ -24,12 +24,6 @@ struct Evaluation {
   List gradients;
   // Why the backward could not be run although it was asked for; empty otherwise.
   std::string backward_problem;
-  // A number that the operator takes as a parameter may be held in a half type (EvaluationOptions::narrow_parameters).
-  bool takes_parameters = false;
-  // So may be positions that it computes of elements (EvaluationOptions::positions).
-  bool takes_positions = false;
-  // Of some elements another result is right as well (EvaluationOptions::alternative).
-  bool has_alternative = false;
   // What is known of the steps that EvaluationOptions::last_step asks for: LastStep::any_layout and moves_only, how
   // many are known, and LastSteps::of_unknown.
   bool any_layout = false;
@@ -39,7 +33,8 @@ struct Evaluation {
   // Behind the output, and behind output and gradients together.
   SumStatistics output_sums;
   SumStatistics gradient_sums;
-  // Of its choices, writes only of an operator that overwrites (traits).
+  // Of its choices, writes only of an operator that overwrites (traits). Whether parameters and positions may be held
+  // in a half type is what the forward asked (EvaluationOptions::narrow_parameters, positions).
   Notes notes;
 };
 

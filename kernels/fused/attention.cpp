@@ -31,7 +31,7 @@ struct Call {
   Tensor mask;
   Tensor sink;
   Dims score_shape;  // (batch, heads, most rows, most keys)
-  Arithmetic arithmetic;
+  EvaluationContext context;
   std::optional<double> smallest_factor;
   std::optional<StoredScores> stored;
 
@@ -52,7 +52,7 @@ struct Call {
             sink,
             segment.band,
             options,
-            arithmetic,
+            context,
             smallest_factor,
             stored_scores(segment)};
   }
@@ -65,9 +65,8 @@ Tensor scaled_factor(const Tensor& tensor, double factor, DType dtype) {
 }
 
 // How a call of half types stores its scores, if it is to.
-std::optional<StoredScores> stored_scores(const EvaluationContext& context, const Call& call, DType dtype,
-                                          double scale) {
-  const std::optional<ScoreSteps> steps = is_half(dtype) ? context.stored_score_steps() : std::nullopt;
+std::optional<StoredScores> stored_scores(const Call& call, DType dtype, double scale) {
+  const std::optional<ScoreSteps> steps = is_half(dtype) ? call.context.stored_score_steps() : std::nullopt;
   if (!steps) return std::nullopt;
   StoredScores scores{dtype, *steps, call.query, call.key};
   if (*steps == ScoreSteps::scaled_query) scores.query = scaled_factor(call.query, scale, dtype);
@@ -103,19 +102,18 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   std::vector<Var> vars{inputs.query, inputs.key, inputs.value};
   const DType dtype = result_dtype({&inputs.query, &inputs.key, &inputs.value});
   if (!is_floating(dtype)) throw SkipError("Attention needs floating-point tensors.");
-  const EvaluationContext& context = inputs.query.context();
   Call call;
-  call.arithmetic = context.arithmetic;
+  call.context = inputs.query.context();
   // One kernel from the scores to the result.
   if (stores_products()) call.smallest_factor = smallest_stored();
   const DType compute = call.smallest_factor ? DType::float64 : compute_dtype(dtype);
   const auto operand = [&](const Var& x) {
-    return as_operand(x.tensor(), compute, call.arithmetic.operands.products).contiguous();
+    return as_operand(x.tensor(), compute, call.context.arithmetic.operands.products).contiguous();
   };
   call.query = inputs.query_view(operand(inputs.query));
   call.key = inputs.key_view(operand(inputs.key));
   call.value = inputs.value_view(operand(inputs.value));
-  call.stored = stored_scores(context, call, dtype, inputs.options.scale);
+  call.stored = stored_scores(call, dtype, inputs.options.scale);
   call.mask = inputs.mask;
   call.score_shape = {call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2)};
   if (inputs.bias) {

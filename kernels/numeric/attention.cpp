@@ -13,7 +13,6 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/tensor/convert.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -117,7 +116,7 @@ class Scores {
     const Tensor& query = heads_.stored ? heads_.stored->query : heads_.query;
     const Tensor& key = heads_.stored ? heads_.stored->key : heads_.key;
     gemm(rows_of<T>(query, head, first, rows), rows_of<T>(key, key_head, range_.begin, width()).transposed(),
-         storage_.data(), width(), false, heads_.arithmetic);
+         storage_.data(), width(), false, heads_.context.arithmetic);
     for (std::int64_t r = 0; r < rows; ++r) finish_row(head, first + r, row(r));
   }
 
@@ -189,7 +188,7 @@ void choose_masked_rows(const AttentionHeads& heads, AttentionResults& result) {
   for (std::int64_t head = 0; head < heads.query.size(0); ++head) {
     for (std::int64_t row = 0; row < heads.query.size(1); ++row) {
       if (!is_masked<T>(heads, result, head, row)) continue;
-      if (!is_asked && !gives_alternative()) return;
+      if (!is_asked && !heads.context.gives_alternative()) return;
       is_asked = true;
       element<T>(result.sum, head, row) = nan;
       std::fill_n(mutable_rows<T>(result.output, head, row), heads.value.size(2), nan);
@@ -201,7 +200,7 @@ template <class T>
 void forward(const AttentionHeads& heads, AttentionResults& result) {
   const std::int64_t group = heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1);
   const std::int64_t rows = heads.query.size(1);
-  const Summation summation = heads.arithmetic.summation;
+  const Summation summation = heads.context.arithmetic.summation;
   note_sums(std::max(heads.query.size(2), heads.key.size(1)), 2 * heads.query.size(0) * rows * heads.query.size(2));
   run_pieces(heads.query.size(0), [&](std::int64_t head) {
     Scores<T> scores(heads);
@@ -231,7 +230,7 @@ void forward(const AttentionHeads& heads, AttentionResults& result) {
         element<T>(result.sum, head, first + r) = total;
       }
       gemm(scores.matrix(count), rows_of<T>(heads.value, head / group, scores.range().begin, scores.width()),
-           mutable_rows<T>(result.output, head, first), result.output.strides()[1], false, heads.arithmetic);
+           mutable_rows<T>(result.output, head, first), result.output.strides()[1], false, heads.context.arithmetic);
     }
   });
   choose_masked_rows<T>(heads, result);
@@ -338,7 +337,7 @@ void multiply_scores(const AttentionHeads& heads, std::int64_t head, std::int64_
   const MatrixView<T> ds{scores.data(), count, width, width, 1};
   T* const of_query = mutable_rows<T>(gradients.query, head, first);
   const std::int64_t stride = gradients.query.strides()[1];
-  gemm(ds, rows_of<T>(key, key_head, range.begin, width), of_query, stride, false, heads.arithmetic);
+  gemm(ds, rows_of<T>(key, key_head, range.begin, width), of_query, stride, false, heads.context.arithmetic);
   if (stored) {
     // What was scaled, and how far, is scaled again, behind a product that was stored.
     const bool both = heads.stored->steps == ScoreSteps::scaled_factors;
@@ -357,7 +356,7 @@ void multiply_scores(const AttentionHeads& heads, std::int64_t head, std::int64_
 template <class T>
 void backward(const AttentionHeads& heads, const AttentionResults& result, const Tensor& gradient,
               AttentionGradients& gradients) {
-  const Arithmetic& arithmetic = heads.arithmetic;
+  const Arithmetic& arithmetic = heads.context.arithmetic;
   Arithmetic of_parts = arithmetic;
   of_parts.summation = arithmetic.summation.whole();
   const std::int64_t group = heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1);

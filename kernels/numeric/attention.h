@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernels/numeric/stored_steps.h"
-#include "kernels/tensor/arithmetic.h"
+#include "kernels/numeric/evaluation_context.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -47,7 +46,7 @@ struct AttentionHeads {
   Tensor sink;   // undefined, or (heads)
   AttentionBand band;
   AttentionOptions options;
-  Arithmetic arithmetic;
+  EvaluationContext context;
   // Kernels of accelerators round the probabilities, and the gradients of the scores, to the dtype of the call before
   // they multiply them (FlashAttention-2, arXiv:2307.08691, with half types). Where this is set, they are rounded in
   // float64: to float32, and to multiples of this number if it is not 0.

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernels/base/replaced.h"
 #include "kernels/tensor/dtype.h"
 
 namespace msrun {
@@ -46,44 +45,6 @@ class RecordedDTypes {
   };
   std::array<OfTensors, 2> of_tensors_;  // that are evaluated in float32, in float64
 };
-
-// Says so to the operators that are evaluated on the calling thread while it lives. An inner one says so in the outer
-// one's stead until it ends; without one, tensors stand for themselves.
-class RecordedScope {
- public:
-  explicit RecordedScope(const RecordedDTypes& recorded);
-
-  // Whether has_narrow_parameters() was asked, so that the answer makes a difference.
-  bool takes_parameters() const { return takes_parameters_; }
-  // The same of positions().
-  bool takes_positions() const { return takes_positions_; }
-  // Whether gives_alternative() was asked.
-  bool has_alternative() const { return has_alternative_; }
-
- private:
-  friend DType recorded_dtype(DType dtype);
-  friend bool has_narrow_parameters();
-  friend bool in_benchmark();
-  friend Positions positions();
-  friend bool gives_alternative();
-
-  const RecordedDTypes recorded_;
-  bool takes_parameters_ = false;
-  bool takes_positions_ = false;
-  bool has_alternative_ = false;
-  Replaced<RecordedScope*> innermost_;
-};
-
-// The dtype that tensors of this dtype stand for.
-DType recorded_dtype(DType dtype);
-bool has_narrow_parameters();
-// Asked by operators that a call tells in which dtype to compute: whether what they give is to be more precise.
-bool in_benchmark();
-// Asked by kernels that compute positions of tensors that stand for a half type.
-Positions positions();
-// Asked by operators of which two results are right somewhere (RecordedDTypes::alternative). Who can tell that no
-// element of a call is of that kind does not ask: where it is asked, calls may be computed once more.
-bool gives_alternative();
 
 // A float32 number as a half type stores it; for other dtypes the number itself.
 inline float stored_in(DType half, float value) {

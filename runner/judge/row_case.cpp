@@ -11,7 +11,7 @@ CallCase::CallCase(const Operator& of, const MaterialisedCall& call, const Evalu
       benchmark_options(options),
       arithmetic(device),
       terms(bench.notes.choices.terms),
-      takes_positions(bench.takes_positions),
+      takes_positions(bench.notes.takes_positions),
       rounds_once(of.traits().rounds_once && floating_arguments(call) <= 2),
       complex_arguments(!of.traits().copies_only && has_complex_argument(call)),
       variations(of, call, bench, options) {}

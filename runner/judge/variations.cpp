@@ -320,7 +320,7 @@ std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const T
                                                     Steps steps, bool stores_positions) const {
   // An alternative takes one more computation, whatever the size, and few calls have one.
   if (!is_small()) {
-    if (!bench_.has_alternative) return std::nullopt;
+    if (!bench_.notes.has_alternative) return std::nullopt;
     return nearest_alternatives(op_, call_, benchmark_options_, bench, device, row);
   }
   std::optional<StepSides> sides = nearest_sides(op_, call_, benchmark_options_, bench, device, row, steps);
@@ -336,9 +336,9 @@ std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const T
     sides = std::move(more);
   };
   // A number that a half type rounds may be where a kink is, and a position on the other side of an element.
-  if (bench_.takes_parameters) take(nearest_parameters);
-  if (bench_.takes_positions && stores_positions) take(nearest_positions);
-  if (bench_.has_alternative) take(nearest_alternatives);
+  if (bench_.notes.takes_parameters) take(nearest_parameters);
+  if (bench_.notes.takes_positions && stores_positions) take(nearest_positions);
+  if (bench_.notes.has_alternative) take(nearest_alternatives);
   return sides;
 }
 

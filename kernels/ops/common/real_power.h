@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/numeric/complex_numbers.h"
-#include "kernels/tensor/recorded_dtypes.h"
+#include "kernels/numeric/evaluation_context.h"
 
 namespace msrun {
 
@@ -12,8 +12,8 @@ namespace msrun {
 // dtype nor on every device. A power of -inf is a number where its root is none, and that of -0.0 has another sign.
 class RealPower {
  public:
-  explicit RealPower(double exponent)
-      : exponent_(exponent), takes_root_((exponent == 0.5 || exponent == -0.5) && !gives_alternative()) {}
+  RealPower(const EvaluationContext& context, double exponent)
+      : exponent_(exponent), takes_root_((exponent == 0.5 || exponent == -0.5) && !context.gives_alternative()) {}
 
   template <class T>
   T operator()(T x) const {

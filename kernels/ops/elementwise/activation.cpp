@@ -37,7 +37,7 @@ Var hardtanh(const Var& x, double lowest, double highest) {
         const T raised = a < number_as<T>(low) ? number_as<T>(low) : a;
         return raised > number_as<T>(high) ? number_as<T>(high) : raised;
       },
-      open_at_nan([low, high](auto a, auto, auto g) {
+      open_at_nan(x.context(), [low, high](auto a, auto, auto g) {
         using T = decltype(a);
         return a > static_cast<T>(low) && a < static_cast<T>(high) ? g : T{0};
       }));
@@ -71,6 +71,7 @@ Var elu(const Var& x, double alpha, double scale, double input_scale, double sca
                      : static_cast<T>(alpha * scale) * grown_exponential(static_cast<T>(input_scale) * a, seed);
       },
       open_at_nan(
+          x.context(),
           [=](auto a, auto, auto g) {
             using T = decltype(a);
             const T slope =
@@ -201,7 +202,7 @@ Var hardswish(const Var& x) {
         const T raised = a < T{-3} ? T{0} : a + 3;
         return a * (raised > 6 ? T{6} : raised) / 6;
       },
-      open_at_nan([](auto a, auto, auto g) {
+      open_at_nan(x.context(), [](auto a, auto, auto g) {
         using T = decltype(a);
         return a < T{-3} ? T{0} : a > 3 ? g : g * (a / 3 + T{0.5});
       }));
@@ -227,7 +228,7 @@ Var hardshrink(const Var& x, double width) {
   const double lambda = as_parameter(x, width);
   return unary(
       x, [lambda](auto a) { return std::abs(a) <= static_cast<decltype(a)>(lambda) ? decltype(a){0} : a; },
-      open_at_nan([lambda](auto a, auto, auto g) {
+      open_at_nan(x.context(), [lambda](auto a, auto, auto g) {
         return std::abs(a) > static_cast<decltype(a)>(lambda) ? g : decltype(g){0};
       }));
 }
@@ -243,7 +244,7 @@ Var softshrink(const Var& x, double shift) {
         const T width = static_cast<T>(lambda);
         return a > width ? a - width : a < -width ? a + width : T{0};
       },
-      open_at_nan([lambda](auto a, auto, auto g) {
+      open_at_nan(x.context(), [lambda](auto a, auto, auto g) {
         return std::abs(a) > static_cast<decltype(a)>(lambda) ? g : decltype(g){0};
       }));
 }

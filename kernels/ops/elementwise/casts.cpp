@@ -9,7 +9,6 @@
 #include "kernels/base/text.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -67,7 +66,7 @@ Value type_operator(const Bound& args) {
   const Var input = args.var("input");
   const Value& value = args.value("dtype");
   if (value.is_none()) {
-    const auto own = std::ranges::find(tensor_types, recorded_dtype(input.dtype()), &TensorType::dtype);
+    const auto own = std::ranges::find(tensor_types, input.context().recorded_dtype(input.dtype()), &TensorType::dtype);
     return own == tensor_types.end() ? Value() : Value("torch." + std::string(own->name));
   }
   if (const DType* dtype = value.get<DType>()) return cast(input, *dtype);
@@ -85,9 +84,9 @@ Var cast(const Var& x, DType dtype) {
 }
 
 Var computed_in(const Var& x, DType dtype) {
-  if (!in_benchmark() || !is_floating(dtype) || is_complex(x.dtype())) return cast(x, dtype);
+  if (!x.context().in_benchmark() || !is_floating(dtype) || is_complex(x.dtype())) return cast(x, dtype);
   const DType raised = is_half(dtype) || is_float8(dtype) ? DType::float32 : DType::float64;
-  const DType recorded = recorded_dtype(x.dtype());
+  const DType recorded = x.context().recorded_dtype(x.dtype());
   const bool holds_all = !is_floating(recorded) || promote(recorded, dtype) == dtype;
   const Var values = cast(x, is_floating(x.dtype()) ? promote(x.dtype(), raised) : raised);
   if (holds_all) return values;

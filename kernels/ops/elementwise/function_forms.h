@@ -10,7 +10,6 @@
 #include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -69,8 +68,8 @@ Var taking(const Make& make) {
 // The gradient `vjp` of a function that kernels have at NaN in vectors, and `slope` times that of the result outside of
 // vectors.
 template <class V>
-auto open_at_nan(V vjp, double slope = 1) {
-  return [=, outside = gives_alternative()](auto a, auto y, auto g) {
+auto open_at_nan(const EvaluationContext& context, V vjp, double slope = 1) {
+  return [=, outside = context.gives_alternative()](auto a, auto y, auto g) {
     return outside && is_nan(a) ? static_cast<decltype(g)>(slope) * g : vjp(a, y, g);
   };
 }

@@ -12,7 +12,6 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -63,10 +62,10 @@ Var igammac(const Var& a, const Var& x) { return incomplete_gamma(a, x, gamma_q,
 Var polygamma_of(const Var& x, std::int64_t n) {
   if (n < 0) throw SkipError("polygamma(n, x) does not support negative n.");
   if (n > 1000000) throw SkipError("polygamma: n is too large.");
-  const bool in_float32 = recorded_dtype(x.dtype()) != DType::float64;
+  const bool in_float32 = x.context().recorded_dtype(x.dtype()) != DType::float64;
   const bool cut = roughness() != 0 && float_result_dtype({&x}) == DType::float64;
   // Frameworks have the zeta function of higher orders of a series whose rest is 0 times infinity there.
-  const bool open_end = gives_alternative();
+  const bool open_end = x.context().gives_alternative();
   const auto derivative = [in_float32, cut, open_end](std::int64_t order, double v) {
     if (open_end && order > 1 && v == std::numeric_limits<double>::infinity())
       return std::numeric_limits<double>::quiet_NaN();

@@ -8,21 +8,20 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/elementwise/function_forms.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
 
 // g / (a (1 - a)). At -0.0 it is infinite with either sign, by the way in which kernels form the product.
-auto slope_of_logit() {
-  return [is_positive = gives_alternative()](auto a, auto g) {
+auto slope_of_logit(const EvaluationContext& context) {
+  return [is_positive = context.gives_alternative()](auto a, auto g) {
     const auto product = a * (1 - a);
     return g / (is_positive && product == 0 ? std::abs(product) : product);
   };
 }
 
 Var logit(const Var& x, std::optional<double> eps) {
-  const auto slope = slope_of_logit();
+  const auto slope = slope_of_logit(x.context());
   if (!eps || *eps < 0) {
     return unary(
         x, [](auto a) { return logarithm(a / (1 - a)); },
@@ -42,6 +41,7 @@ Var logit(const Var& x, std::optional<double> eps) {
         return logarithm(inside / (1 - inside));
       },
       open_at_nan(
+          x.context(),
           [low, high, slope](auto a, auto, auto g) {
             using T = decltype(a);
             return a >= static_cast<T>(low) && a <= static_cast<T>(high) ? slope(a, g) : T{0};

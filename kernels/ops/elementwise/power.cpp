@@ -10,7 +10,6 @@
 #include "kernels/ops/common/own_steps.h"
 #include "kernels/ops/common/real_power.h"
 #include "kernels/ops/common/stored_factor.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -85,10 +84,10 @@ Var pow(const Var& x, double exponent) {
         x, [](auto a) { return a * a; },
         [stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) { return gradient_of_square(stored, a, g); });
   if (exponent == 3) return cube(x);
-  if (exponent == 0.5 && !gives_alternative()) return sqrt(x);
+  if (exponent == 0.5 && !x.context().gives_alternative()) return sqrt(x);
   return complex_unary(
-      x, RealPower(exponent),
-      [exponent, lower = RealPower(exponent - 1), stored = StoredFactor(x.dtype())](auto a, auto, auto g) {
+      x, RealPower(x.context(), exponent),
+      [exponent, lower = RealPower(x.context(), exponent - 1), stored = StoredFactor(x.dtype())](auto a, auto, auto g) {
         using T = decltype(a);
         const T slope = static_cast<T>(exponent) * conjugate(stored(lower(a)));
         return exponent == 0 ? T{0} : g * stored(slope);

@@ -15,7 +15,6 @@
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
 #include "kernels/ops/common/stored_factor.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -206,7 +205,7 @@ Var lgamma(const Var& x) {
       });
 }
 Var digamma_of(const Var& x) {
-  const bool in_float32 = recorded_dtype(x.dtype()) != DType::float64;
+  const bool in_float32 = x.context().recorded_dtype(x.dtype()) != DType::float64;
   return unary(
       x,
       // Beside a pole it is the tangent of an angle that is rounded.
@@ -267,7 +266,7 @@ Var frac(const Var& x) {
 
 Var nan_to_num(const Var& x, std::optional<double> nan, std::optional<double> above, std::optional<double> below) {
   if (!is_floating(x.dtype())) return x;
-  const double limit = max_finite(recorded_dtype(x.dtype()));
+  const double limit = max_finite(x.context().recorded_dtype(x.dtype()));
   return unary(
       x,
       [nan = nan.value_or(0), above = above.value_or(limit), below = below.value_or(-limit)](auto a) {

@@ -13,7 +13,6 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/linalg/matrix_functions.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -84,14 +83,14 @@ Var det(const Var& a) {
   require_float(a, "det");
   const Tensor& matrices = a.tensor();
   const Tensor value = determinant(matrices).value;
-  return a.tape().record(value, {{a, [matrices, value](const Tensor& g) {
+  return a.tape().record(value, {{a, [matrices, value, &context = a.context()](const Tensor& g) {
                                     const Tensor slope = multiplied(cofactors(matrices), per_matrix(g, matrices));
                                     // Frameworks divide the determinant by the matrix: 0 by a singular one leaves 0.
                                     const Tensor regular = regular_matrices(matrices, value);
                                     const double* data = regular.data<double>();
                                     const bool is_singular =
                                         std::find(data, data + regular.numel(), 0.0) != data + regular.numel();
-                                    if (!is_singular || !gives_alternative()) return slope;
+                                    if (!is_singular || !context.gives_alternative()) return slope;
                                     return multiplied(slope, per_matrix(regular.to(slope.dtype()), matrices));
                                   }}});
 }

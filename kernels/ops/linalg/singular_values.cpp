@@ -15,7 +15,6 @@
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/norm_orders.h"
 #include "kernels/ops/linalg/matrix_functions.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -85,7 +84,7 @@ struct Tolerance {
 
 // The relative tolerance of a call that gives none follows the dtype that its matrices were recorded in.
 double default_relative(const Var& a) {
-  const DType recorded = recorded_dtype(a.dtype());
+  const DType recorded = a.context().recorded_dtype(a.dtype());
   const double precision = epsilon(is_half(recorded) ? DType::float32 : recorded);
   return static_cast<double>(std::max(a.size(-1), a.size(-2))) * precision;
 }

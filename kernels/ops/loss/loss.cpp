@@ -13,7 +13,6 @@
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/own_steps.h"
 #include "kernels/ops/loss/loss.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -103,7 +102,7 @@ Var smooth_l1(const Var& x, const Var& t, double beta) {
   if (beta > 0) return huber(x, t, beta, beta);
   // torch's kernel asks first whether the difference is at most -beta: at 0 both arguments have the slope from below.
   // Newer releases take l1_loss in its place, which has the slope 0 there.
-  const auto slope = [flat = gives_alternative()](auto d) {
+  const auto slope = [flat = x.context().gives_alternative()](auto d) {
     using T = decltype(d);
     return is_nan(d) || (flat && d == 0) ? d : d > 0 ? T{1} : T{-1};
   };
@@ -167,7 +166,7 @@ Var divergence(const Var& x, const Var& t, bool log_target) {
           return rough_step(exponential(b) * (b - a) * g, seed) + rough_step(exponential(b) * g, seed);
         });
   }
-  const bool flat = gives_alternative();
+  const bool flat = x.context().gives_alternative();
   return float_binary(
       x, t,
       // A target of 0 is left out in releases before 1.13, and since then torch multiplies the 0 with the other

@@ -253,18 +253,18 @@ Value power_mean(const Bound& args, std::size_t spatial) {
     return integer_power_mean(input, average, *order, size);
   const Accumulator accumulator = x.arithmetic().summation.accumulator;
   const DType wide = compute_dtype(x.dtype());
-  const Tensor means = average_forward(map(wide, x.tensor(), RealPower(p)), average, accumulator);
-  const Tensor y = map(x.dtype(), means, [size, root = RealPower(1 / p)](auto mean) {
+  const Tensor means = average_forward(map(wide, x.tensor(), RealPower(x.context(), p)), average, accumulator);
+  const Tensor y = map(x.dtype(), means, [size, root = RealPower(x.context(), 1 / p)](auto mean) {
     return root(mean * static_cast<decltype(mean)>(size));
   });
-  const auto slope_of_root = [p, size, lower = RealPower(1 / p - 1)](auto mean, auto gradient) {
+  const auto slope_of_root = [p, size, lower = RealPower(x.context(), 1 / p - 1)](auto mean, auto gradient) {
     using T = decltype(mean);
     if (mean == T{0}) return T{0};
     const T slope = lower(mean * static_cast<T>(size)) * static_cast<T>(size / p);
     // Frameworks multiply by the sign, which is 0 for what is no number.
     return gradient * (is_nan(mean) ? T{0} * slope : slope);
   };
-  const auto slope_of_power = [p, lower = RealPower(p - 1)](auto v, auto gradient) {
+  const auto slope_of_power = [p, lower = RealPower(x.context(), p - 1)](auto v, auto gradient) {
     return gradient * static_cast<decltype(v)>(p) * lower(v);
   };
   return x.tape().record(y, {{x, [=, x = x.tensor()](const Tensor& g) {

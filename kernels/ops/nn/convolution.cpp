@@ -17,7 +17,6 @@
 #include "kernels/numeric/stored_products.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -151,9 +150,10 @@ Tensor without_padding(Part part, const Convolution& c, Kernels kernels, const T
 // Whether a kernel multiplies padding or leaves it out is its own choice, and whether it fills up the last vector of
 // channels with zeros, which give NaN beside an infinite factor.
 Tensor run(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
-           const Dims& shape, const Arithmetic& arithmetic, const Tensor& start = {}) {
+           const Dims& shape, const EvaluationContext& context, const Tensor& start = {}) {
+  const Arithmetic& arithmetic = context.arithmetic;
   const Tensor all = form_product(part, c, kernels, first, second, shape, arithmetic, start);
-  if (all_finite(all) || !gives_alternative()) return all;
+  if (all_finite(all) || !context.gives_alternative()) return all;
   const Tensor other = reads_padding(part, c) ? without_padding(part, c, kernels, first, second, all, arithmetic) : all;
   return map(all.dtype(), all, other,
              [](auto x, auto y) { return std::isinf(x) ? std::numeric_limits<decltype(x)>::quiet_NaN() : y; });
@@ -182,12 +182,13 @@ Var record(const Convolution& c, bool transposed, Kernels kernels, const Var& x,
            const std::optional<Var>& bias, const Dims& shape) {
   const DType dtype = bias ? result_dtype({&x, &w, &*bias}) : result_dtype({&x, &w});
   const DType compute = convolution_dtype(dtype);
-  const Arithmetic arithmetic = x.arithmetic();
+  const EvaluationContext& context = x.context();
+  const Arithmetic& arithmetic = context.arithmetic;
   const bool begins = bias && begins_with_bias(compute, transposed, arithmetic.summation.accumulator);
   const Tensor start = begins ? bias->tensor().to(compute).contiguous() : Tensor();
   Tensor result =
       run(transposed ? Part::transposed : Part::forward, c, kernels, operand(x.tensor(), compute, arithmetic),
-          operand(w.tensor(), compute, arithmetic), shape, arithmetic, start);
+          operand(w.tensor(), compute, arithmetic), shape, context, start);
   Dims sums;  // axes over which a bias is shared
   if (bias) {
     Dims along(shape.size(), 1);
@@ -202,17 +203,17 @@ Var record(const Convolution& c, bool transposed, Kernels kernels, const Var& x,
   }
   std::vector<Var> inputs{x, w};
   if (bias) inputs.push_back(*bias);
-  return x.tape().record(result.to(dtype), inputs, [=](const Tensor& g) {
+  return x.tape().record(result.to(dtype), inputs, [=, &context = x.context()](const Tensor& g) {
     const Tensor gradient = operand(g, compute, arithmetic);
     std::vector<Tensor> gradients(inputs.size());
     if (inputs[0].requires_grad()) {
       gradients[0] = run(transposed ? Part::forward : Part::transposed, c, kernels, gradient,
-                         operand(inputs[1].tensor(), compute, arithmetic), inputs[0].shape(), arithmetic);
+                         operand(inputs[1].tensor(), compute, arithmetic), inputs[0].shape(), context);
     }
     if (inputs[1].requires_grad()) {
       const Tensor input = operand(inputs[0].tensor(), compute, arithmetic);
       gradients[1] = run(Part::weight, c, kernels, transposed ? gradient : input, transposed ? input : gradient,
-                         inputs[1].shape(), arithmetic);
+                         inputs[1].shape(), context);
     }
     if (inputs.size() > 2 && inputs[2].requires_grad()) gradients[2] = sum(g.to(compute), sums, false, arithmetic);
     return gradients;

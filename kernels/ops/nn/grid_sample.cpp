@@ -261,8 +261,8 @@ Var grid_sample(const Var& x, const Var& grid, Sampling sampling) {
   require_bounded(shape);
   sampling.positions = element_count(std::span(shape.data() + 2, sampling.spatial));
   sampling.accumulator = x.arithmetic().summation.accumulator;
-  sampling.stored = recorded_dtype(grid.dtype());
-  if (is_half(sampling.stored)) sampling.held = positions();
+  sampling.stored = x.context().recorded_dtype(grid.dtype());
+  if (is_half(sampling.stored)) sampling.held = x.context().positions();
   const DType wide = compute_dtype(x.dtype());
   const auto prepare = [wide](const Tensor& tensor) { return tensor.to(wide).contiguous(); };
   const std::int64_t image_size = sampling.channels * sampling.plane();

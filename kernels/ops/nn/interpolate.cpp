@@ -104,11 +104,12 @@ struct Resize {
 //
 // The gradient of the mode nearest goes by the lengths on the processor, and by the factor on GPUs: either is right. A
 // bicubic gradient is passed on as it is where no axis changes its length.
-void add_gradient_taps(const std::vector<Axis>& axes, const ResizeOptions& options, DType wide, Resize& plan) {
+void add_gradient_taps(const EvaluationContext& context, const std::vector<Axis>& axes, const ResizeOptions& options,
+                       DType wide, Resize& plan) {
   const auto keeps_length = [](const Axis& axis) { return axis.in == axis.out; };
   const auto has_own_factor = [](const Axis& axis) { return axis.factor && has_shortcut(axis); };
   if (options.mode == Mode::nearest && !options.by_lengths && std::ranges::any_of(axes, has_own_factor)) {
-    if (gives_alternative()) return;
+    if (context.gives_alternative()) return;
     ResizeOptions of_gradient = options;
     of_gradient.by_lengths = true;
     for (const Axis& axis : axes) plan.gradient_taps.push_back(taps_of(axis, of_gradient, wide));
@@ -118,12 +119,12 @@ void add_gradient_taps(const std::vector<Axis>& axes, const ResizeOptions& optio
 }
 
 // Kernels of half types may hold the positions of a bicubic gradient in the half type, of which few digits are left.
-void store_gradient_positions(const std::vector<Axis>& axes, ResizeOptions options, DType dtype, DType wide,
-                              Resize& plan) {
-  options.stored = recorded_dtype(dtype);
+void store_gradient_positions(const EvaluationContext& context, const std::vector<Axis>& axes, ResizeOptions options,
+                              DType dtype, DType wide, Resize& plan) {
+  options.stored = context.recorded_dtype(dtype);
   if (options.mode != Mode::cubic || options.antialias || !is_half(options.stored) || !plan.gradient_taps.empty())
     return;
-  options.held = positions();
+  options.held = context.positions();
   if (options.held == Positions::wide) return;
   for (const Axis& axis : axes) plan.gradient_taps.push_back(taps_of(axis, options, wide));
 }
@@ -138,10 +139,11 @@ bool has_only_numbers(const Tensor& tensor) {
 // Where a position lies on an element, the next one has a weight of 0, or next to it: beside an infinite element the
 // result is NaN or infinite, and either is right.
 template <bool transposed>
-Tensor resized(const Resize& plan, const std::vector<Axis>& axes, ResizeOptions options, const Tensor& tensor) {
+Tensor resized(const EvaluationContext& context, const Resize& plan, const std::vector<Axis>& axes,
+               ResizeOptions options, const Tensor& tensor) {
   Tensor result = plan.apply<transposed>(tensor);
   const bool has_positions = (options.mode == Mode::linear || options.mode == Mode::cubic) && !options.antialias;
-  if (!has_positions || has_only_numbers(result) || !gives_alternative()) return result;
+  if (!has_positions || has_only_numbers(result) || !context.gives_alternative()) return result;
   options.behind_elements = true;
   Resize other;
   other.accumulator = plan.accumulator;
@@ -185,14 +187,15 @@ Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, 
     // Before the tables are made: the result may not fit the memory.
     check_tensor_memory(static_cast<std::size_t>(element_count(shape)), size_of(wide));
     for (const Axis& axis : axes) plan.taps.push_back(taps_of(axis, options, wide));
-    add_gradient_taps(axes, options, wide, plan);
-    store_gradient_positions(axes, options, x.dtype(), wide, plan);
+    add_gradient_taps(x.context(), axes, options, wide, plan);
+    store_gradient_positions(x.context(), axes, options, x.dtype(), wide, plan);
   }
-  const Tensor y = element_count(shape) == 0 ? Tensor(x.dtype(), shape)
-                                             : resized<false>(plan, axes, options, x.tensor().to(wide)).to(x.dtype());
-  return x.tape().record(y, {{x, [plan, axes, options, from = x.shape()](const Tensor& g) {
+  const Tensor y = element_count(shape) == 0
+                       ? Tensor(x.dtype(), shape)
+                       : resized<false>(x.context(), plan, axes, options, x.tensor().to(wide)).to(x.dtype());
+  return x.tape().record(y, {{x, [plan, axes, options, from = x.shape(), &context = x.context()](const Tensor& g) {
                                 return g.numel() == 0 ? Tensor::zeros(g.dtype(), from)
-                                                      : resized<true>(plan, axes, options, g);
+                                                      : resized<true>(context, plan, axes, options, g);
                               }}});
 }
 

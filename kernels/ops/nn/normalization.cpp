@@ -17,7 +17,6 @@
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/requirements.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -47,7 +46,7 @@ std::int64_t terms_of_parameters(const NormLayout& layout) {
 
 Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::optional<Var>& bias, NormLayout layout,
                      const Tensor& mean = {}, const Tensor& rstd = {}) {
-  layout.wide_variance = recorded_dtype(x.dtype()) != x.dtype();
+  layout.wide_variance = x.context().recorded_dtype(x.dtype()) != x.dtype();
   const DType wide = norm_dtype(x.dtype(), layout);
   const auto prepare = [wide](const Tensor& tensor) {
     return tensor.defined() ? tensor.to(wide).contiguous() : tensor;
@@ -186,7 +185,7 @@ Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, cons
       is_infinite |= std::isinf(result);
     }
   });
-  layout.scales_and_shifts = is_infinite && gives_alternative();
+  layout.scales_and_shifts = is_infinite && x.context().gives_alternative();
   return normalise(x, weight, bias, layout, running_mean->tensor(), rstd);
 }
 

@@ -10,7 +10,6 @@
 #include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/functions.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -187,7 +186,8 @@ Value backward_kernel(const Bound& args, Form form) {
   const Tensor result = backward(y, g, axis, form, args.tape().arithmetic().summation);
   // A benchmark, whose arguments are raised, stays as wide as they are.
   const DType dtype = args.optional_dtype("input_dtype").value_or(g.dtype());
-  return args.tape().constant(dtype == recorded_dtype(g.dtype()) ? result.to(g.dtype()) : result.to(dtype));
+  return args.tape().constant(dtype == args.tape().context().recorded_dtype(g.dtype()) ? result.to(g.dtype())
+                                                                                       : result.to(dtype));
 }
 
 }  // namespace

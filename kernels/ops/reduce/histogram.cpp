@@ -245,8 +245,8 @@ Tensor equal_bin_counts(const EvaluationContext& context, const Tensor& x, std::
   if (!(width > 0 && std::isfinite(width))) throw SkipError("histc: the range of the data is too wide or too narrow.");
   Tensor counts = Tensor::zeros(DType::int64, Dims{bins});
   auto* target = counts.mutable_data<std::int64_t>();
-  const DType recorded = recorded_dtype(x.dtype());
-  const Positions held = is_half(recorded) ? positions() : Positions::wide;
+  const DType recorded = context.recorded_dtype(x.dtype());
+  const Positions held = is_half(recorded) ? context.positions() : Positions::wide;
   const auto stored = [recorded](double value) {
     return static_cast<double>(stored_in(recorded, static_cast<float>(value)));
   };

@@ -17,7 +17,6 @@
 #include "kernels/ops/common/stored_factor.h"
 #include "kernels/ops/reduce/reductions.h"
 #include "kernels/tensor/complex.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -273,7 +272,7 @@ Var scan_in_requested_dtype(const Bound& args, const Run& run, const Vjp& vjp) {
   const Var x = args.var("input");
   const DType dtype = args.optional_dtype("dtype").value_or(x.dtype());
   const bool of_numbers = is_floating(dtype) && is_floating(x.dtype());
-  if (in_benchmark() || !of_numbers || x.dtype() == dtype)
+  if (args.tape().context().in_benchmark() || !of_numbers || x.dtype() == dtype)
     return in_requested_dtype(args, run(as_requested(args), args.integer("dim")));
   const Var y = run(x.tape().constant(x.tensor().to(dtype)), args.integer("dim"));
   const Tensor& products = y.tensor();

@@ -16,7 +16,6 @@
 #include "kernels/ops/common/stored_factor.h"
 #include "kernels/ops/reduce/reductions.h"
 #include "kernels/tensor/complex.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -298,7 +297,7 @@ double stored_share(double product, float in_float32, std::uint32_t seed) {
 // The product of the others, also where an element is zero; without zeros it is the product over the element itself,
 // which is NaN for an infinity and, if there is a NaN among them, for all. A product that is too large to be stored
 // makes all of these infinite.
-Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
+Tensor prod_vjp(const EvaluationContext& context, const Tensor& x, const Tensor& g, const Dims& axes) {
   const DType wide = is_complex(x.dtype()) ? DType::complex128 : wide_dtype(x.dtype());
   const auto run = [&](auto zero) {
     using T = decltype(zero);
@@ -311,7 +310,7 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
     const bool has_zero = zeros > 0;
     const std::uint32_t seed = x.dtype() == DType::float32 ? roughness() : 0;
     // The benchmark of bfloat16, in float32, stores nothing.
-    const bool is_own = recorded_dtype(x.dtype()) == x.dtype();
+    const bool is_own = context.recorded_dtype(x.dtype()) == x.dtype();
     const StoredFactor stored = is_own ? StoredFactor(x.dtype()) : StoredFactor::of_half(x.dtype());
     if (axes.empty() && zeros > 1) return Tensor::zeros(x.dtype(), others.shape());
     for (std::int64_t o = 0; o < view.outer; ++o) {
@@ -355,9 +354,10 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
 
 Var prod(const Var& x, const Dims& axes, bool keepdim) {
   if (axes.size() > 1) throw SkipError("prod takes one dimension.");
-  return x.tape().record(
-      prod(x.tensor(), axes, keepdim),
-      {{x, [t = x.tensor(), axes](const Tensor& g) { return prod_vjp(t, g, axes).reshape(t.shape()); }}});
+  return x.tape().record(prod(x.tensor(), axes, keepdim),
+                         {{x, [t = x.tensor(), axes, &context = x.context()](const Tensor& g) {
+                             return prod_vjp(context, t, g, axes).reshape(t.shape());
+                           }}});
 }
 
 Tensor nonzero_count(const Var& x, const Dims& axes, bool keepdim) {

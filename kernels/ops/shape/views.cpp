@@ -10,7 +10,6 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -209,7 +208,7 @@ namespace {
 // view(dtype): the bytes read as another dtype of which a whole number fits the last axis. Bytes are those of the
 // recorded dtype: a raised tensor has others.
 Var reinterpret(const Var& x, DType dtype) {
-  const Tensor source = x.tensor().to(recorded_dtype(x.dtype())).contiguous();
+  const Tensor source = x.tensor().to(x.context().recorded_dtype(x.dtype())).contiguous();
   Dims shape = source.shape();
   const auto from = static_cast<std::int64_t>(size_of(source.dtype()));
   const auto to = static_cast<std::int64_t>(size_of(dtype));

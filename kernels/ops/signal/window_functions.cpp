@@ -7,7 +7,6 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/special_functions.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -41,7 +40,7 @@ Value window(const Bound& args, const F& f) {
   if (length < 0) throw SkipError("The length of a window must not be negative.");
   const DType dtype = args.optional_dtype("dtype").value_or(DType::float32);
   if (!is_floating(dtype)) throw SkipError("A window needs a floating-point dtype.");
-  const bool in_double = in_benchmark() || dtype == DType::float64;
+  const bool in_double = args.tape().context().in_benchmark() || dtype == DType::float64;
   const bool periodic = args.flag("periodic");
   const Tensor result = in_double ? window_in<double>(length, periodic, f) : window_in<float>(length, periodic, f);
   return args.tape().constant(result.to(dtype));
