@@ -164,7 +164,7 @@ void Tape::accumulate(std::int32_t node, const Tensor& gradient) {
   Node& target = nodes_[static_cast<std::size_t>(node)];
   if (gradient.shape() != target.shape) throw std::logic_error("a VJP returned a gradient of the wrong shape");
   Tensor cast = gradient.to(target.dtype);
-  const std::uint32_t seed = roughness();
+  const std::uint32_t seed = context_.jitter_seed;
   if (seed != 0 && target.gradient.defined()) cast = off_by_places(cast, seed + static_cast<std::uint32_t>(node));
   const auto add = complex_too([](auto a, auto b) { return a + b; });
   target.gradient = target.gradient.defined() ? map(target.dtype, target.gradient, cast, add) : cast;
@@ -206,7 +206,7 @@ void Tape::backward(const Var& output, const Tensor& gradient, Afterwards afterw
     Tensor total = std::exchange(current.gradient, {});
     if (total.defined()) {
       if (context_.arithmetic.flush_subnormals) total = flush_subnormals(total);
-      const std::uint32_t seed = roughness();
+      const std::uint32_t seed = context_.jitter_seed;
       if (seed != 0 && computed[static_cast<std::size_t>(node)])
         total = off_by_places(total, seed + static_cast<std::uint32_t>(node));
       pass_on(current, total, afterwards);

@@ -200,6 +200,7 @@ EvaluationContext context_of(const MaterialisedCall& call, const EvaluationOptio
   context.arithmetic = options.arithmetic;
   if (context.arithmetic.rounds_to_zero) context.arithmetic.summation.accumulator = Accumulator::truncated_float32;
   context.recorded = recorded_dtypes(call, options, plan);
+  context.jitter_seed = options.jitter_seed;
   context.steps = options.steps;
   context.dropout_keeps = options.dropout_keeps;
   context.notes = &notes;

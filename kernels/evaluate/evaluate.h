@@ -49,6 +49,9 @@ struct EvaluationOptions {
   bool narrow_parameters = false;
   // How kernels of half types hold the positions that they compute of elements.
   Positions positions = Positions::wide;
+  // If it is not 0, kernels move what others keep of a function's result by up to a place
+  // (kernels/numeric/roughness.h).
+  std::uint32_t jitter_seed = 0;
   // How composed operators store what they are composed of.
   StoredSteps steps = {};
   // Dropout keeps everything, or drops everything, in place of what it draws.

@@ -365,7 +365,7 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
   const auto scale = static_cast<T>(heads.options.scale);
   note_sums(std::max({heads.query.size(2), heads.key.size(1), rows * group}),
             5 * heads.query.size(0) * rows * heads.query.size(2));
-  const std::uint32_t seed = roughness();
+  const std::uint32_t seed = heads.context.jitter_seed;
   const auto run_head = [&](std::int64_t head, Scores<T>& probabilities, std::vector<T>& storage) {
     const std::int64_t key_head = head / group;
     for (std::int64_t first = 0; first < rows; first += probabilities.rows_per_block()) {

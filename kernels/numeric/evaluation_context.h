@@ -2,6 +2,7 @@
 // results wants to know. A tape carries one; kernels below the tape take it as a parameter.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "kernels/numeric/choices.h"
@@ -31,6 +32,9 @@ struct EvaluationContext {
   Arithmetic arithmetic = {};
   // Which dtypes the tensors stand for; by default they stand for themselves.
   RecordedDTypes recorded = {};
+  // If it is not 0, kernels move what others keep of a function's result by up to a place (roughness.h): results that a
+  // gradient is computed from, positions between elements, gradients of intermediate results.
+  std::uint32_t jitter_seed = 0;
   // Whether composed operators raise no arguments, and how attention then stores its scores (stored_steps.h).
   StoredSteps steps = {};
   // Whether dropout keeps everything, or drops everything, in place of what it draws.

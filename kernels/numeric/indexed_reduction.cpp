@@ -112,10 +112,16 @@ T quotient(T sum, T count) {
 template <class T>
 class Backward {
  public:
-  // stored: the dtype of the call.
+  // stored: the dtype of the call. seed: of a rough computation.
   Backward(const Reduction<T>& reduction, const T* x, const T* values, const T* gradient, std::int64_t elements,
-           DType stored)
-      : reduction_(reduction), x_(x), values_(values), gradient_(gradient), elements_(elements), stored_(stored) {}
+           DType stored, std::uint32_t seed)
+      : reduction_(reduction),
+        x_(x),
+        values_(values),
+        gradient_(gradient),
+        elements_(elements),
+        stored_(stored),
+        seed_(seed) {}
 
   void run(IndexedReduction how, T* of_x, T* of_values) const {
     switch (how) {
@@ -146,7 +152,7 @@ class Backward {
     if constexpr (std::is_same_v<T, float>) {
       if (is_half(stored_)) return stored_in(stored_, value);
     }
-    return rough_step(value, roughness());
+    return rough_step(value, seed_);
   }
 
   Elements reduced(const T* values) const {
@@ -213,19 +219,20 @@ class Backward {
   const T* gradient_;
   std::int64_t elements_;
   DType stored_;
+  std::uint32_t seed_;
 };
 
 }  // namespace
 
 Tensor reduce_at(const Tensor& x, const Selection& selection, const Tensor& values, const IndexedReductionForm& form,
-                 const Arithmetic& arithmetic) {
+                 const EvaluationContext& context) {
   const DType wide = wide_dtype(x.dtype());
   const Tensor source = values.to(wide).contiguous();
   Tensor result = x.to(wide).clone();
   if (!picks(form.how)) note_sums_of(selection, x.numel());
   visit_wide(x.dtype(), [&](auto element) {
     using T = decltype(element);
-    const Reduction<T> reduction(selection, form, arithmetic);
+    const Reduction<T> reduction(selection, form, context.arithmetic);
     reduction.into(result.mutable_data<T>(), source.data<T>());
     if (form.how != IndexedReduction::mean) return;
     // Sums of integers wrap around in their dtype before they are divided.
@@ -239,7 +246,7 @@ Tensor reduce_at(const Tensor& x, const Selection& selection, const Tensor& valu
 
 IndexedReductionGradients reduce_at_vjp(const Tensor& x, const Selection& selection, const Tensor& values,
                                         const IndexedReductionForm& form, const Tensor& gradient,
-                                        const Arithmetic& arithmetic) {
+                                        const EvaluationContext& context) {
   const DType wide = wide_dtype(x.dtype());
   const auto prepare = [wide](const Tensor& tensor) { return tensor.to(wide).contiguous(); };
   const Tensor self = prepare(x);
@@ -250,9 +257,10 @@ IndexedReductionGradients reduce_at_vjp(const Tensor& x, const Selection& select
   if (form.how == IndexedReduction::product) note_sums_of(selection, x.numel());
   const auto run = [&](auto element) {
     using T = decltype(element);
-    const Reduction<T> reduction(selection, form, arithmetic);
+    const Reduction<T> reduction(selection, form, context.arithmetic);
     T* const to = of_x.mutable_data<T>();
-    const Backward<T> backward(reduction, self.data<T>(), source.data<T>(), given.data<T>(), x.numel(), x.dtype());
+    const Backward<T> backward(reduction, self.data<T>(), source.data<T>(), given.data<T>(), x.numel(), x.dtype(),
+                               context.jitter_seed);
     backward.run(form.how, to, of_values.mutable_data<T>());
     if (!form.includes_self) reduction.for_each([to](std::int64_t at, std::int64_t) { to[at] = 0; });
   };

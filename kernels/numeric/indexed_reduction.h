@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/numeric/evaluation_context.h"
 #include "kernels/numeric/selection.h"
-#include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -22,7 +22,7 @@ struct IndexedReductionForm {
 // x and values are real and have one dtype; values are those of the selection, in its order. Computed in the wide dtype
 // and rounded once.
 Tensor reduce_at(const Tensor& x, const Selection& selection, const Tensor& values, const IndexedReductionForm& form,
-                 const Arithmetic& arithmetic);
+                 const EvaluationContext& context);
 
 struct IndexedReductionGradients {
   Tensor x;
@@ -33,6 +33,6 @@ struct IndexedReductionGradients {
 // one of them where it equals the result, as it does in torch.
 IndexedReductionGradients reduce_at_vjp(const Tensor& x, const Selection& selection, const Tensor& values,
                                         const IndexedReductionForm& form, const Tensor& gradient,
-                                        const Arithmetic& arithmetic);
+                                        const EvaluationContext& context);
 
 }  // namespace msrun

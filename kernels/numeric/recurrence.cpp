@@ -70,7 +70,7 @@ void step_entry(const RecurrentLayer& layer, T* gates, const T* h_part, const T*
 
 template <class T>
 Tensor run_layer(const RecurrentLayer& layer, const RecurrentSteps& steps, const RecurrentOperands& operands,
-                 const Arithmetic& arithmetic, RecurrentTrace& saved) {
+                 const EvaluationContext& context, RecurrentTrace& saved) {
   const DType dtype = operands.input.dtype();
   const std::int64_t batch = operands.state.size(0);
   Tensor result(dtype, {steps.rows + batch, layer.width});
@@ -87,7 +87,7 @@ Tensor run_layer(const RecurrentLayer& layer, const RecurrentSteps& steps, const
     T* before = saved.previous.mutable_data<T>() + first * layer.width;
     std::copy_n(last.data<T>(), count * layer.width, before);
     const Tensor previous = saved.previous.slice(0, first, count).slice(1, 0, layer.output);
-    Tensor h_part = product(previous, weight, dtype, arithmetic).contiguous();
+    Tensor h_part = product(previous, weight, dtype, context.arithmetic).contiguous();
     T* part = h_part.mutable_data<T>();
     if (operands.bias.defined()) {
       const T* bias = operands.bias.data<T>();
@@ -101,11 +101,13 @@ Tensor run_layer(const RecurrentLayer& layer, const RecurrentSteps& steps, const
       T* state = result.mutable_data<T>() + row * layer.width;
       step_entry(layer, saved.gates.mutable_data<T>() + row * layer.gates(), part + entry * layer.gates(), from,
                  from + layer.output, saved.inner.mutable_data<T>() + row * layer.hidden,
-                 projected ? raw.mutable_data<T>() + row * layer.hidden : state, state + layer.output, roughness());
+                 projected ? raw.mutable_data<T>() + row * layer.hidden : state, state + layer.output,
+                 context.jitter_seed);
     }
     if (projected) {
       const Tensor h =
-          product(raw.slice(0, first, count), operands.projection.transpose(0, 1), dtype, arithmetic).contiguous();
+          product(raw.slice(0, first, count), operands.projection.transpose(0, 1), dtype, context.arithmetic)
+              .contiguous();
       for (std::int64_t entry = 0; entry < count; ++entry) {
         std::copy_n(h.data<T>() + entry * layer.output, layer.output,
                     result.mutable_data<T>() + (first + entry) * layer.width);
@@ -172,7 +174,7 @@ void step_entry_backward(const RecurrentLayer& layer, const T* gates, const T* b
 template <class T>
 std::vector<Tensor> run_layer_backward(const RecurrentLayer& layer, const RecurrentSteps& steps, const Tensor& weight,
                                        const Tensor& projection, const RecurrentTrace& saved,
-                                       const Arithmetic& arithmetic, const Tensor& gradient) {
+                                       const EvaluationContext& context, const Tensor& gradient) {
   const DType dtype = weight.dtype();
   const T* g = gradient.data<T>();
   // The gradient of the state after the step at hand.
@@ -188,7 +190,7 @@ std::vector<Tensor> run_layer_backward(const RecurrentLayer& layer, const Recurr
     Tensor dh = d_state.slice(0, 0, count).slice(1, 0, layer.output).clone();
     if (projection.defined()) {
       std::copy_n(dh.data<T>(), dh.numel(), d_h.mutable_data<T>() + first * layer.output);
-      dh = product(dh, projection, dtype, arithmetic).contiguous();
+      dh = product(dh, projection, dtype, context.arithmetic).contiguous();
     }
     Tensor direct = Tensor::zeros(dtype, Dims{count, layer.output});
     for (std::int64_t entry = 0; entry < count; ++entry) {
@@ -198,9 +200,9 @@ std::vector<Tensor> run_layer_backward(const RecurrentLayer& layer, const Recurr
           saved.inner.data<T>() + row * layer.hidden, saved.states.data<T>() + row * layer.width + layer.output,
           dh.data<T>() + entry * layer.hidden, state + entry * layer.width + layer.output,
           d_input.mutable_data<T>() + row * layer.gates(), d_hidden.mutable_data<T>() + row * layer.gates(),
-          direct.mutable_data<T>() + entry * layer.output, roughness());
+          direct.mutable_data<T>() + entry * layer.output, context.jitter_seed);
     }
-    const Tensor through = product(d_hidden.slice(0, first, count), weight, dtype, arithmetic).contiguous();
+    const Tensor through = product(d_hidden.slice(0, first, count), weight, dtype, context.arithmetic).contiguous();
     for (std::int64_t entry = 0; entry < count; ++entry) {
       for (std::int64_t i = 0; i < layer.output; ++i) {
         const std::int64_t at = entry * layer.output + i;
@@ -209,9 +211,9 @@ std::vector<Tensor> run_layer_backward(const RecurrentLayer& layer, const Recurr
     }
   }
   const Tensor previous = saved.previous.slice(1, 0, layer.output);
-  return {d_input, d_state, product(d_hidden.transpose(0, 1), previous, dtype, arithmetic),
-          sum(d_hidden, Dims{0}, false, arithmetic),
-          projection.defined() ? product(d_h.transpose(0, 1), saved.raw, dtype, arithmetic) : Tensor{}};
+  return {d_input, d_state, product(d_hidden.transpose(0, 1), previous, dtype, context.arithmetic),
+          sum(d_hidden, Dims{0}, false, context.arithmetic),
+          projection.defined() ? product(d_h.transpose(0, 1), saved.raw, dtype, context.arithmetic) : Tensor{}};
 }
 
 }  // namespace
@@ -224,18 +226,18 @@ std::vector<std::size_t> RecurrentSteps::order(bool reverse) const {
 }
 
 Tensor run_recurrent_layer(const RecurrentLayer& layer, const RecurrentSteps& steps, const RecurrentOperands& operands,
-                           const Arithmetic& arithmetic, RecurrentTrace& trace) {
+                           const EvaluationContext& context, RecurrentTrace& trace) {
   return visit_compute(operands.input.dtype(), [&](auto element) {
-    return run_layer<decltype(element)>(layer, steps, operands, arithmetic, trace);
+    return run_layer<decltype(element)>(layer, steps, operands, context, trace);
   });
 }
 
 std::vector<Tensor> run_recurrent_layer_backward(const RecurrentLayer& layer, const RecurrentSteps& steps,
                                                  const Tensor& weight, const Tensor& projection,
-                                                 const RecurrentTrace& trace, const Arithmetic& arithmetic,
+                                                 const RecurrentTrace& trace, const EvaluationContext& context,
                                                  const Tensor& gradient) {
   return visit_compute(weight.dtype(), [&](auto element) {
-    return run_layer_backward<decltype(element)>(layer, steps, weight, projection, trace, arithmetic,
+    return run_layer_backward<decltype(element)>(layer, steps, weight, projection, trace, context,
                                                  gradient.to(weight.dtype()).contiguous());
   });
 }

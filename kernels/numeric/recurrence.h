@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/tensor/arithmetic.h"
+#include "kernels/numeric/evaluation_context.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -63,13 +63,13 @@ struct RecurrentTrace {
 
 // The states of all rows, and below them the last state of every entry: (rows + batch, width).
 Tensor run_recurrent_layer(const RecurrentLayer& layer, const RecurrentSteps& steps, const RecurrentOperands& operands,
-                           const Arithmetic& arithmetic, RecurrentTrace& trace);
+                           const EvaluationContext& context, RecurrentTrace& trace);
 
 // Gradients in the order of RecurrentOperands, that of the projection undefined without one. gradient is that of
 // run_recurrent_layer's result, in any floating dtype.
 std::vector<Tensor> run_recurrent_layer_backward(const RecurrentLayer& layer, const RecurrentSteps& steps,
                                                  const Tensor& weight, const Tensor& projection,
-                                                 const RecurrentTrace& trace, const Arithmetic& arithmetic,
+                                                 const RecurrentTrace& trace, const EvaluationContext& context,
                                                  const Tensor& gradient);
 
 }  // namespace msrun

@@ -3,16 +3,6 @@
 #include "kernels/tensor/elementwise_map.h"
 
 namespace msrun {
-namespace {
-
-thread_local std::uint32_t current = 0;
-
-}  // namespace
-
-RoughScope::RoughScope(std::uint32_t seed) : seed_(current, seed) {}
-
-std::uint32_t roughness() { return current; }
-
 Tensor off_by_places(const Tensor& tensor, std::uint32_t seed) {
   if (seed == 0) return tensor;
   if (tensor.dtype() != DType::float32 && tensor.dtype() != DType::float64) return tensor;

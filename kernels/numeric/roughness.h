@@ -1,6 +1,6 @@
 // How far sound devices may lie from what is computed here. The kernels round as rarely as they can; the functions of
 // a device may be off by a place of their result, and whatever follows from it then differs by more than rounding does.
-// Whoever wants to know by how much computes a call roughly.
+// Whoever wants to know by how much computes a call with a seed (EvaluationContext::jitter_seed).
 #pragma once
 
 #include <bit>
@@ -9,23 +9,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/base/replaced.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
-
-// While one with a seed lives, kernels on the calling thread move what others keep of a function's result by up to a
-// place: results that a gradient is computed from, positions between elements, gradients of intermediate results.
-class RoughScope {
- public:
-  explicit RoughScope(std::uint32_t seed);  // 0: nothing is moved
-
- private:
-  Replaced<std::uint32_t> seed_;
-};
-
-// The seed of the calling thread's scope; 0 without one.
-std::uint32_t roughness();
 
 // A random number for a value, made of its bits and a seed: those of neighbouring values and of neighbouring seeds are
 // independent of each other, because steps that follow each other move by both. The mixing is the finaliser of

@@ -42,7 +42,7 @@ void row_statistics(const T* x, const NormLayout& layout, T& mean, T& rstd) {
     rstd = static_cast<T>(1 / std::sqrt(of_row / static_cast<double>(count) + layout.epsilon));
   }
   if (layout.flat_rows_are_zero && squares == 0 && layout.epsilon == 0) rstd = 0;
-  if (const std::uint32_t seed = roughness(); seed != 0) {
+  if (const std::uint32_t seed = layout.jitter_seed; seed != 0) {
     mean = off_by_a_place(mean, seed);
     // Beyond the range frameworks have the difference of two infinities, or a quotient.
     rstd = std::isinf(squares) ? std::numeric_limits<T>::quiet_NaN() : off_by_a_place(rstd, seed);
@@ -169,7 +169,7 @@ void backward_row(const T* x, const T* g, const T* weight, T mean, T rstd, const
   }
   const T size = static_cast<T>(count);
   T average = 0;
-  const std::uint32_t seed = roughness();
+  const std::uint32_t seed = layout.jitter_seed;
   if (layout.statistics == NormStatistics::mean_and_variance) {
     average = row_sum<T>(count, layout.summation, [scratch](std::int64_t i) { return scratch[i]; }) / size;
     // Of a row of one element it is what it is subtracted from, and 1 / sqrt(epsilon) times a place is left where a
@@ -195,7 +195,7 @@ void backward_row(const T* x, const T* g, const T* weight, T mean, T rstd, const
 template <class T>
 void add_parameter_gradients(const T* x, const T* g, T mean, T rstd, std::int64_t first, const NormLayout& layout,
                              ParameterGradient& weight, ParameterGradient& bias) {
-  if (const std::uint32_t seed = roughness(); seed != 0 && layout.gradients_from_sums) {
+  if (const std::uint32_t seed = layout.jitter_seed; seed != 0 && layout.gradients_from_sums) {
     for (std::int64_t c = 0; c < layout.channels; ++c, x += layout.space, g += layout.space) {
       weight.add(first + c, sum_of_products(x, g, mean, layout.space, layout, seed) * rstd);
       bias.add(first + c, row_sum<T>(layout.space, layout.summation, [g](std::int64_t i) { return g[i]; }));

@@ -36,7 +36,8 @@ struct NormLayout {
   // where those of a device do not.
   bool wide_variance = false;
   Summation summation;
-  RowLayout memory;  // how the rows lie in the tensor
+  std::uint32_t jitter_seed = 0;  // of a rough computation (roughness.h)
+  RowLayout memory;               // how the rows lie in the tensor
 
   std::int64_t row_length() const { return channels * space; }
   std::int64_t parameters() const { return channels * groups; }

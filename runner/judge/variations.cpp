@@ -427,7 +427,7 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
                           : evaluate(op_, how.in_float32 ? without_half_types(call, stands_for_half) : call, options);
       options.benchmark = false;
       options.arithmetic = how.arithmetic;
-      const RoughScope rough(how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0);
+      options.jitter_seed = how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0;
       options.steps.are_stored = how.composed;
       std::optional<StoredProducts> products;
       if (how.stored) products.emplace(how.smallest);

@@ -65,7 +65,7 @@ T grown_exponential(T x, std::uint32_t seed) {
 Var elu(const Var& x, double alpha, double scale, double input_scale, double scale_of_gradient) {
   return unary(
       x,
-      [=, seed = roughness()](auto a) {
+      [=, seed = x.context().jitter_seed](auto a) {
         using T = decltype(a);
         return a > 0 ? static_cast<T>(scale) * a
                      : static_cast<T>(alpha * scale) * grown_exponential(static_cast<T>(input_scale) * a, seed);
@@ -120,7 +120,7 @@ Var rrelu(const Var& x, double lower, double upper, bool training) {
 }
 
 Var gelu(const Var& x) {
-  return taking([&](auto take) {
+  return taking(x.context(), [&](auto take) {
     return unary(
         x,
         [take](auto a) {
@@ -140,7 +140,7 @@ Var gelu(const Var& x) {
 constexpr double sqrt_2_over_pi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 
 Var gelu_tanh(const Var& x) {
-  return taking([&](auto take) {
+  return taking(x.context(), [&](auto take) {
     return unary(
         x,
         [take](auto a) {
@@ -165,7 +165,7 @@ Var gelu_as(const Var& x, const std::string& approximate) {
 }
 
 Var mish(const Var& x) {
-  return taking([&](auto take) {
+  return taking(x.context(), [&](auto take) {
     const auto bend_of = [take](auto a) {
       const auto of_exponential = logarithm_of_one_plus(take(exponential(-std::abs(a))));
       return take(hyperbolic_tangent((a > 0 ? a : decltype(a){0}) + of_exponential));
@@ -182,7 +182,7 @@ Var mish(const Var& x) {
 Var softsign(const Var& x) {
   return unary(
       x, [](auto a) { return a / (1 + std::abs(a)); },
-      [seed = roughness()](auto a, auto, auto g) {
+      [seed = x.context().jitter_seed](auto a, auto, auto g) {
         using T = decltype(a);
         // The quotient rule, as torch applies it, divides infinity by infinity.
         if (std::isinf(a)) return std::numeric_limits<T>::quiet_NaN();
@@ -250,10 +250,10 @@ Var softshrink(const Var& x, double shift) {
 }
 
 Var tanhshrink(const Var& x) {
-  return taking([&](auto take) {
+  return taking(x.context(), [&](auto take) {
     return unary(
         x, [take](auto a) { return a - take(hyperbolic_tangent(a)); },
-        [take, seed = roughness()](auto a, auto, auto g) {
+        [take, seed = x.context().jitter_seed](auto a, auto, auto g) {
           const auto bend = take(hyperbolic_tangent(a));
           // The slope of x less that of tanh(x): in float32 as frameworks compute it.
           if (std::is_same_v<decltype(g), float> || seed != 0) return g - take(g * (1 - take(bend * bend)));
@@ -263,7 +263,7 @@ Var tanhshrink(const Var& x) {
 }
 
 Var logsigmoid(const Var& x) {
-  return taking([&](auto take) {
+  return taking(x.context(), [&](auto take) {
     return unary(
         x, [](auto a) { return -log_one_plus_exp(-a); }, [take](auto a, auto, auto g) { return g * take.sigmoid(-a); });
   });
@@ -287,7 +287,7 @@ Var glu(const Var& x, std::int64_t axis) {
     throw SkipError("Halving dimension must be even, but dimension " + std::to_string(axis) + " is size " +
                     std::to_string(size));
   }
-  return taking([&](auto take) {
+  return taking(x.context(), [&](auto take) {
     return float_binary(
         slice(x, axis, 0, size / 2), slice(x, axis, size / 2, size / 2),
         [take](auto a, auto b) { return a * take.sigmoid(b); },
@@ -299,7 +299,7 @@ Var glu(const Var& x, std::int64_t axis) {
 }  // namespace
 
 Var sigmoid(const Var& x) {
-  return taking([&](auto take) {
+  return taking(x.context(), [&](auto take) {
     return complex_unary(
         x, [take](auto a) { return take.sigmoid(a); },
         [take](auto, auto y, auto g) {
@@ -310,7 +310,7 @@ Var sigmoid(const Var& x) {
 }
 
 Var tanh(const Var& x) {
-  return taking([&](auto take) {
+  return taking(x.context(), [&](auto take) {
     return complex_unary(
         x, [](auto a) { return hyperbolic_tangent(a); },
         [take](auto, auto y, auto g) { return g * conjugate(decltype(y){1} - take(y) * take(y)); });
@@ -318,7 +318,7 @@ Var tanh(const Var& x) {
 }
 
 Var silu(const Var& x) {
-  return taking([&](auto take) {
+  return taking(x.context(), [&](auto take) {
     return complex_unary(
         x, [take](auto a) { return a * take.sigmoid(a); },
         [take](auto a, auto, auto g) {
@@ -330,7 +330,7 @@ Var silu(const Var& x) {
 }
 
 Var softplus(const Var& x, double beta, double threshold) {
-  return taking([&](auto take) {
+  return taking(x.context(), [&](auto take) {
     return unary(
         x,
         [=](auto a) {

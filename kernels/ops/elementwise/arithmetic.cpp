@@ -235,7 +235,7 @@ Var lerp(const Var& start, const Var& end, const Var& weight) {
 }  // namespace
 
 Var rough_step(const Var& x) {
-  const std::uint32_t seed = roughness();
+  const std::uint32_t seed = x.context().jitter_seed;
   if (seed == 0 || !is_floating(x.dtype())) return x;
   return x.tape().record(off_by_places(x.tensor(), seed), {{x, [](const Tensor& g) { return g; }}});
 }
@@ -318,7 +318,7 @@ Var rsqrt(const Var& x) {
   return complex_unary(
       x, [](auto a) { return quotient(decltype(a){1}, std::sqrt(a)); },
       // Devices may halve the gradient first, which below the normal numbers costs it half a place.
-      [stored = StoredFactor::of_half(x.dtype()), rough = roughness() != 0](auto, auto y, auto g) {
+      [stored = StoredFactor::of_half(x.dtype()), rough = x.context().jitter_seed != 0](auto, auto y, auto g) {
         const auto half = static_cast<decltype(g)>(-0.5);
         const auto cube = conjugate(stored(y * y * y));
         return rough ? stored(half * g) * cube : g * (half * cube);

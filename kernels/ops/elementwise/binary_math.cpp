@@ -19,7 +19,7 @@ namespace {
 Var atan2(const Var& a, const Var& b) {
   // What both gradients are multiplied by, the reciprocal of the squares, is stored as the squares are.
   const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b})), of_a = OwnStep(a),
-                      of_b = OwnStep(b), rough = roughness() != 0](auto numerator, auto y, auto x, auto g) {
+                      of_b = OwnStep(b), rough = a.context().jitter_seed != 0](auto numerator, auto y, auto x, auto g) {
     using T = decltype(x);
     const T squares = stored(of_a(y * y) + of_b(x * x));
     if (!stored.keeps(squares) || !stored.keeps(T{1} / squares) || (rough && !stored.keeps(g * numerator)))
@@ -35,8 +35,10 @@ Var atan2(const Var& a, const Var& b) {
 // A product with a gradient that is next to nothing loses its digits below the normal numbers, which a division by what
 // is small as well makes large: devices may multiply first.
 Var hypot(const Var& a, const Var& b) {
-  const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b})), rough = roughness() != 0](
-                         auto x, auto z, auto g) { return rough ? stored(g * x) / z : g * stored(x / z); };
+  const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b})),
+                      rough = a.context().jitter_seed != 0](auto x, auto z, auto g) {
+    return rough ? stored(g * x) / z : g * stored(x / z);
+  };
   return float_binary(
       a, b, [](auto x, auto y) { return std::hypot(x, y); },
       [slope](auto x, auto, auto z, auto g) { return slope(x, z, g); },
@@ -97,12 +99,12 @@ T one_and(F f, T x, std::uint32_t seed) {
 // Infinities of the same sign have no difference, but a maximum.
 Var logaddexp(const Var& a, const Var& b) {
   const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b})),
-                      seed = roughness()](auto difference) {
+                      seed = a.context().jitter_seed](auto difference) {
     return stored(one_and([](auto x) { return exponential(x); }, difference, seed));
   };
   return float_binary(
       a, b,
-      [seed = roughness()](auto x, auto y) {
+      [seed = a.context().jitter_seed](auto x, auto y) {
         if (std::isinf(x) && x == y) return x;
         return (x > y ? x : y) + logarithm_after_one(exponential(-std::abs(x - y)), seed);
       },
@@ -112,12 +114,12 @@ Var logaddexp(const Var& a, const Var& b) {
 
 Var logaddexp2(const Var& a, const Var& b) {
   const auto slope = [stored = StoredFactor::of_half(float_result_dtype({&a, &b})),
-                      seed = roughness()](auto difference) {
+                      seed = a.context().jitter_seed](auto difference) {
     return stored(one_and([](auto x) { return std::exp2(x); }, difference, seed));
   };
   return float_binary(
       a, b,
-      [seed = roughness()](auto x, auto y) {
+      [seed = a.context().jitter_seed](auto x, auto y) {
         using T = decltype(x);
         if (std::isinf(x) && x == y) return x;
         return (x > y ? x : y) +
@@ -138,7 +140,7 @@ Var copysign(const Var& a, const Var& b) {
 Var ldexp(const Var& a, const Var& b) {
   // Frameworks may have a power for every element of the result, and add up in the gradient of an exponent what they
   // have multiplied by its slope, which is rounded once more than their sum times the slope.
-  const Var exponent = roughness() == 0 ? b : expand(b, broadcast_shapes(a.shape(), b.shape()));
+  const Var exponent = a.context().jitter_seed == 0 ? b : expand(b, broadcast_shapes(a.shape(), b.shape()));
   const Var power = unary(
       exponent, [](auto e) { return std::exp2(e); },
       [](auto, auto y, auto g) { return g * y * static_cast<decltype(g)>(std::numbers::ln2); });

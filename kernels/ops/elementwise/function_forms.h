@@ -60,8 +60,8 @@ struct Roughly {
 
 // make(take) with one of both, the second in a rough computation.
 template <class Make>
-Var taking(const Make& make) {
-  if (const std::uint32_t seed = roughness(); seed != 0) return make(Roughly{seed});
+Var taking(const EvaluationContext& context, const Make& make) {
+  if (const std::uint32_t seed = context.jitter_seed; seed != 0) return make(Roughly{seed});
   return make(Closely{});
 }
 

@@ -33,7 +33,7 @@ T rough_incomplete_gamma(double value, double a, double x, std::uint32_t seed) {
 template <class F>
 Var incomplete_gamma(const Var& a, const Var& x, F f, double slope) {
   const DType dtype = float_result_dtype({&a, &x});
-  const auto value = [f, seed = roughness()](auto order, auto at) {
+  const auto value = [f, seed = x.context().jitter_seed](auto order, auto at) {
     using T = decltype(at);
     const auto k = static_cast<double>(order);
     const auto t = static_cast<double>(at);
@@ -63,7 +63,7 @@ Var polygamma_of(const Var& x, std::int64_t n) {
   if (n < 0) throw SkipError("polygamma(n, x) does not support negative n.");
   if (n > 1000000) throw SkipError("polygamma: n is too large.");
   const bool in_float32 = x.context().recorded_dtype(x.dtype()) != DType::float64;
-  const bool cut = roughness() != 0 && float_result_dtype({&x}) == DType::float64;
+  const bool cut = x.context().jitter_seed != 0 && float_result_dtype({&x}) == DType::float64;
   // Frameworks have the zeta function of higher orders of a series whose rest is 0 times infinity there.
   const bool open_end = x.context().gives_alternative();
   const auto derivative = [in_float32, cut, open_end](std::int64_t order, double v) {
@@ -84,7 +84,7 @@ Var mvlgamma(const Var& x, std::int64_t p) {
   const double dimension = static_cast<double>(p);
   const double constant = dimension * (dimension - 1) / 4 * std::log(std::numbers::pi);
   // Frameworks store the terms and their sum, to which they then add the constant.
-  const auto sum = [p, seed = roughness()](auto v, double (*f)(double)) {
+  const auto sum = [p, seed = x.context().jitter_seed](auto v, double (*f)(double)) {
     using T = decltype(v);
     double total = 0;
     for (std::int64_t j = 0; j < p; ++j) {

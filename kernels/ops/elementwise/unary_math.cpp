@@ -60,7 +60,7 @@ auto one_and(auto a, std::uint32_t seed) { return rough_step(decltype(a){1} + a,
 Var tan(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::tan(a); },
-      [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto, auto y, auto g) {
+      [seed = x.context().jitter_seed, stored = StoredFactor::of_half(x.dtype())](auto, auto y, auto g) {
         return g * conjugate(stored(one_and(y * y, seed)));
       });
 }
@@ -71,21 +71,21 @@ auto one_less_square(auto a, std::uint32_t seed) { return rough_step(decltype(a)
 Var asin(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::asin(a); },
-      [seed = roughness()](auto a, auto, auto g) {
+      [seed = x.context().jitter_seed](auto a, auto, auto g) {
         return quotient(g, conjugate(std::sqrt(one_less_square(a, seed))));
       });
 }
 Var acos(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::acos(a); },
-      [seed = roughness()](auto a, auto, auto g) {
+      [seed = x.context().jitter_seed](auto a, auto, auto g) {
         return quotient(-g, conjugate(std::sqrt(one_less_square(a, seed))));
       });
 }
 Var atan(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::atan(a); },
-      [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+      [seed = x.context().jitter_seed, stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
         return quotient(g, conjugate(stored(one_and(a * a, seed))));
       });
 }
@@ -106,14 +106,14 @@ Var cosh(const Var& x) {
 Var asinh(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::asinh(a); },
-      [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+      [seed = x.context().jitter_seed, stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
         return quotient(g, conjugate(std::sqrt(stored(one_and(a * a, seed)))));
       });
 }
 Var acosh(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::acosh(a); },
-      [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+      [seed = x.context().jitter_seed, stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
         const decltype(a) one{1};
         // The root of the product has the wrong sign where the real part is negative.
         if (is_complex_number<decltype(a)>) return quotient(g, conjugate(std::sqrt(a + one) * std::sqrt(a - one)));
@@ -123,7 +123,9 @@ Var acosh(const Var& x) {
 Var atanh(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::atanh(a); },
-      [seed = roughness()](auto a, auto, auto g) { return quotient(g, conjugate(one_less_square(a, seed))); });
+      [seed = x.context().jitter_seed](auto a, auto, auto g) {
+        return quotient(g, conjugate(one_less_square(a, seed)));
+      });
 }
 Var exp2(const Var& x) {
   return unary(
@@ -133,7 +135,9 @@ Var exp2(const Var& x) {
 Var expm1(const Var& x) {
   return unary(
       x, [](auto a) { return exponential_minus_one(a); },
-      [seed = roughness()](auto, auto y, auto g) { return g * ((seed != 0 ? off_by_a_place(y, seed) : y) + 1); });
+      [seed = x.context().jitter_seed](auto, auto y, auto g) {
+        return g * ((seed != 0 ? off_by_a_place(y, seed) : y) + 1);
+      });
 }
 Var log2(const Var& x) {
   return complex_unary(
@@ -159,7 +163,7 @@ Var log10(const Var& x) {
 Var log1p(const Var& x) {
   return unary(
       x, [](auto a) { return logarithm_of_one_plus(a); },
-      [seed = roughness()](auto a, auto, auto g) { return g / one_and(a, seed); });
+      [seed = x.context().jitter_seed](auto a, auto, auto g) { return g / one_and(a, seed); });
 }
 
 Var erf(const Var& x) {
@@ -192,7 +196,9 @@ Var erfinv(const Var& x) {
   return unary(
       x,
       // Frameworks improve it by steps as large as the error function of the last one is off.
-      [seed = roughness()](auto a) { return static_cast<decltype(a)>(erf_inverse(argument_of_device(a, seed))); },
+      [seed = x.context().jitter_seed](auto a) {
+        return static_cast<decltype(a)>(erf_inverse(argument_of_device(a, seed)));
+      },
       [](auto, auto y, auto g) {
         return g * static_cast<decltype(g)>(0.5 / std::numbers::inv_sqrtpi) * exponential(y * y);
       });
@@ -200,7 +206,7 @@ Var erfinv(const Var& x) {
 Var lgamma(const Var& x) {
   return unary(
       x, [](auto a) { return static_cast<decltype(a)>(log_gamma(a)); },
-      [seed = roughness(), stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
+      [seed = x.context().jitter_seed, stored = StoredFactor::of_half(x.dtype())](auto a, auto, auto g) {
         return g * stored(static_cast<decltype(g)>(digamma(argument_of_device(a, seed))));
       });
 }
@@ -209,8 +215,11 @@ Var digamma_of(const Var& x) {
   return unary(
       x,
       // Beside a pole it is the tangent of an angle that is rounded.
-      [seed = roughness()](auto a) { return static_cast<decltype(a)>(digamma(argument_of_device(a, seed))); },
-      [in_float32, stored = StoredFactor::of_half(x.dtype()), rough = roughness() != 0](auto a, auto, auto g) {
+      [seed = x.context().jitter_seed](auto a) {
+        return static_cast<decltype(a)>(digamma(argument_of_device(a, seed)));
+      },
+      [in_float32, stored = StoredFactor::of_half(x.dtype()), rough = x.context().jitter_seed != 0](auto a, auto,
+                                                                                                    auto g) {
         const bool cut = rough && std::is_same_v<decltype(a), double>;
         return g * stored(static_cast<decltype(g)>(cut ? trigamma_cut_short(a) : trigamma_beside_poles(a, in_float32)));
       });
@@ -225,7 +234,7 @@ Var sinc(const Var& x) {
         return a == 0 ? T{1} : std::sin(angle) / angle;
       },
       // Near 0 cosine and y are 1 but for a place or less.
-      [seed = roughness()](auto a, auto y, auto g) {
+      [seed = x.context().jitter_seed](auto a, auto y, auto g) {
         using T = decltype(a);
         const T cosine = std::cos(static_cast<T>(pi) * a);
         return a == 0 ? T{0} : g * ((seed != 0 ? a_place_beside(cosine, seed) : cosine) - y) / a;

@@ -30,11 +30,12 @@ IndexedReductionForm form_of(const Bound& args) {
 Var reduced_at(const Var& x, Selection places, const Var& source, const IndexedReductionForm& form) {
   const Var values = cast(source, x.dtype());
   const auto selection = std::make_shared<const Selection>(std::move(places));
-  const Arithmetic arithmetic = x.arithmetic();
-  const Tensor result = reduce_at(x.tensor(), *selection, values.tensor(), form, arithmetic);
+  const EvaluationContext& context = x.context();
+  const Tensor result = reduce_at(x.tensor(), *selection, values.tensor(), form, context);
   return x.tape().record(
-      result, {x, values}, [=, of_x = x.tensor(), of_values = values.tensor()](const Tensor& gradient) {
-        IndexedReductionGradients all = reduce_at_vjp(of_x, *selection, of_values, form, gradient, arithmetic);
+      result, {x, values},
+      [=, &context = x.context(), of_x = x.tensor(), of_values = values.tensor()](const Tensor& gradient) {
+        IndexedReductionGradients all = reduce_at_vjp(of_x, *selection, of_values, form, gradient, context);
         return std::vector<Tensor>{all.x, all.values};
       });
 }

@@ -186,7 +186,7 @@ Var cdist(const Var& a, const Var& b, double p) {
   const Tensor y = b.tensor().to(compute).expand(shape_y).contiguous();
   Tensor result(compute, shape);
   note_sums(pairs.length, result.numel());
-  const bool by_products = p == 2 && roughness() != 0 && std::max(pairs.rows_x, pairs.rows_y) > few_rows;
+  const bool by_products = p == 2 && a.context().jitter_seed != 0 && std::max(pairs.rows_x, pairs.rows_y) > few_rows;
   if (by_products && compute == DType::float64) {
     distances_by_products(pairs, x.data<double>(), y.data<double>(), result.mutable_data<double>());
   } else if (by_products) {

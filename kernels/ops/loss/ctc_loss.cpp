@@ -78,8 +78,11 @@ T negative_log_likelihood(const Sample& sample, const std::vector<T>& alpha) {
 
 // The gradient that torch defines: exp(log_probs) minus the share of alignments through each class, so that it is right
 // behind a log_softmax, whose own gradient it contains.
+//
+// Where one class has nearly all alignments its share is that of logarithms which are off by a place, however large
+// they are, and which meet in an order of the device's: `seed` moves them.
 template <class T>
-void backward_sample(const Problem& problem, std::size_t index, T upstream, T* result) {
+void backward_sample(const Problem& problem, std::size_t index, T upstream, std::uint32_t seed, T* result) {
   const Sample& sample = problem.samples[index];
   const std::vector<T> alpha = forward_variables<T>(problem, index);
   const T loss = negative_log_likelihood(sample, alpha);
@@ -90,9 +93,6 @@ void backward_sample(const Problem& problem, std::size_t index, T upstream, T* r
   std::vector<T> beta(positions, minus_infinity<T>);  // of the later time, without its own log_probs
   std::vector<T> next(positions);
   std::vector<T> share(static_cast<std::size_t>(classes));
-  // Where one class has nearly all alignments its share is that of logarithms which are off by a place, however large
-  // they are, and which meet in an order of the device's.
-  const std::uint32_t seed = roughness();
   for (std::int64_t t = sample.time - 1; t >= 0; --t) {
     const T* log_probs = problem.row<T>(t, index);
     for (std::size_t s = 0; s < positions; ++s) {
@@ -211,7 +211,7 @@ Var ctc_loss(const Bound& args) {
   });
   return x.tape().record(
       result.to(x.dtype()),
-      {{x, [=, x_shape = x.shape()](const Tensor& gradient) {
+      {{x, [=, seed = x.context().jitter_seed, x_shape = x.shape()](const Tensor& gradient) {
           const Tensor g =
               gradient.to(problem.log_probs.dtype()).expand(Dims{static_cast<std::int64_t>(samples)}).contiguous();
           // The beginnings and the ends of all alignments, and the loss, are each a chain of sums over time.
@@ -220,7 +220,7 @@ Var ctc_loss(const Bound& args) {
           visit_compute(g.dtype(), [&](auto element) {
             using T = decltype(element);
             for (std::size_t n = 0; n < samples; ++n) {
-              backward_sample<T>(problem, n, g.data<T>()[n] * static_cast<T>(factors[n]), all.mutable_data<T>());
+              backward_sample<T>(problem, n, g.data<T>()[n] * static_cast<T>(factors[n]), seed, all.mutable_data<T>());
             }
           });
           return all.reshape(x_shape);

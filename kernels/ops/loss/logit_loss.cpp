@@ -33,7 +33,7 @@ bool is_open_logit(T z) {
 // (1 - t) ln(1 + e^x) + p t ln(1 + e^-x), and gradients, in which no terms cancel. Frameworks form
 // (1 - t) x + (1 + (p - 1) t) ln(1 + e^-x), and the gradient (p t + 1 - t) s - p t of the sigmoid s.
 Var weighted_cross_entropy_of_logit(const Var& x, const Var& t, const Var& positive_weight) {
-  const std::uint32_t seed = roughness();
+  const std::uint32_t seed = x.context().jitter_seed;
   const auto rough = [seed](auto value) { return rough_step(value, seed); };
   return ternary(
       float_result_dtype({&x, &t, &positive_weight}), x, t, positive_weight, floats_only([=](auto z, auto y, auto p) {
@@ -65,15 +65,15 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
   if (positive_weight) return weighted_cross_entropy_of_logit(x, t, *positive_weight);
   return float_binary(
       x, t,
-      [seed = roughness(), two_terms](auto z, auto y) {
+      [seed = x.context().jitter_seed, two_terms](auto z, auto y) {
         using T = decltype(z);
         if (is_open_logit(z) && !two_terms) return std::numeric_limits<T>::quiet_NaN();
         if (seed != 0 && !is_open_logit(z))
           return rough_step((1 - y) * z, seed) + rough_step(log_of_sum(-z, seed), seed);
         return (z > 0 ? (1 - y) * z : -z * y) + log_of_sum(-std::abs(z), seed);
       },
-      [seed = roughness()](auto z, auto y, auto, auto g) { return (probability_of(z, seed) - y) * g; },
-      [seed = two_terms ? roughness() : 0](auto z, auto, auto, auto g) {
+      [seed = x.context().jitter_seed](auto z, auto y, auto, auto g) { return (probability_of(z, seed) - y) * g; },
+      [seed = two_terms ? x.context().jitter_seed : 0](auto z, auto, auto, auto g) {
         if (seed == 0) return -z * g;
         return rough_step(log_of_sum(-z, seed) * g, seed) - rough_step(log_of_sum(z, seed) * g, seed);
       });
@@ -83,12 +83,12 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
 // result is infinite, and its slope e^z / (1 + e^z) is NaN.
 Var soft_margin(const Var& x, const Var& y) {
   const auto is_large = [](auto z) { return std::is_same_v<decltype(z), float> && std::isinf(std::exp(z)); };
-  const auto slope = [is_large, seed = roughness()](auto z) {
+  const auto slope = [is_large, seed = x.context().jitter_seed](auto z) {
     return is_large(z) ? std::numeric_limits<decltype(z)>::quiet_NaN() : probability_of(z, seed);
   };
   return float_binary(
       x, y,
-      [is_large, seed = roughness()](auto a, auto label) {
+      [is_large, seed = x.context().jitter_seed](auto a, auto label) {
         const auto z = -label * a;
         return is_large(z) ? std::numeric_limits<std::remove_cv_t<decltype(z)>>::infinity() : log_of_sum(z, seed);
       },

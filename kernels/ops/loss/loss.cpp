@@ -147,14 +147,14 @@ Var cross_entropy_of_probability(const Var& x, const Var& t) {
         return g * (p - y) / std::max((1 - p) * p, static_cast<T>(1e-12F));
       },
       // The gradient of the target does not know the clamp. Frameworks form it of two logarithms.
-      [seed = roughness()](auto p, auto, auto, auto g) {
+      [seed = x.context().jitter_seed](auto p, auto, auto, auto g) {
         return g * (rough_step(std::log(rough_step(1 - p, seed)), seed) - rough_step(std::log(p), seed));
       });
 }
 
 // Devices may form the terms that cancel one by one: t ln t and t x, and those of the target's gradient.
 Var divergence(const Var& x, const Var& t, bool log_target) {
-  const std::uint32_t seed = roughness();
+  const std::uint32_t seed = x.context().jitter_seed;
   const OwnStep of_t(t);
   if (log_target) {
     const auto weight = [of_t](auto b) { return of_t(exponential(b)); };
@@ -218,11 +218,11 @@ Var poisson(const Var& x, const Var& t, bool log_input, bool full, double epsilo
   const OwnStep of_x(x);
   const OwnStep of_t(t);
   const auto constant = [full, of_t](auto b) { return full ? of_t(stirling(b, of_t)) : decltype(b){0}; };
-  const auto target_gradient = [full, of_t, seed = roughness()](auto b, auto other, auto g) {
+  const auto target_gradient = [full, of_t, seed = x.context().jitter_seed](auto b, auto other, auto g) {
     if (full && seed != 0 && b > 0) return gradient_by_terms(b, other, g, of_t, seed);
     return ((full ? of_t(stirling_slope(b)) : decltype(b){0}) - other) * g;
   };
-  const std::uint32_t seed = roughness();
+  const std::uint32_t seed = x.context().jitter_seed;
   // The terms that cancel may be formed one by one.
   const auto rough = [seed](auto value) { return rough_step(value, seed); };
   if (log_input) {

@@ -34,6 +34,7 @@ struct Sampling {
   Accumulator accumulator = Accumulator::wide;
   Positions held = Positions::wide;  // in the dtype:
   DType stored = DType::float32;
+  std::uint32_t jitter_seed = 0;  // of a rough computation (kernels/numeric/roughness.h)
 
   std::int64_t plane() const { return size[0] * size[1] * size[2]; }
 };
@@ -120,8 +121,8 @@ T of_terms(T value, T term, std::uint32_t seed) {
 
 // Cubic convolution with a = -0.75: weights of the four neighbours of a point t past the second, and their derivatives.
 template <class T>
-void cubic_weight(T distance, T& weight, T& slope) {
-  const std::uint32_t seed = distance == std::floor(distance) ? 0 : roughness();
+void cubic_weight(T distance, std::uint32_t jitter_seed, T& weight, T& slope) {
+  const std::uint32_t seed = distance == std::floor(distance) ? 0 : jitter_seed;
   const T a = static_cast<T>(-0.75);
   const T d = std::abs(distance);
   const T sign = distance < 0 ? T{-1} : T{1};
@@ -148,7 +149,7 @@ AxisTaps<T> axis_taps(const Sampling& sampling, T coordinate, std::int64_t size)
       const T neighbour = low + static_cast<T>(k);
       T weight = 0;
       T slope = 0;
-      cubic_weight(c.at - neighbour, weight, slope);
+      cubic_weight(c.at - neighbour, sampling.jitter_seed, weight, slope);
       const T inside = bordered(Coordinate<T>{neighbour, 0}, sampling, size).at;
       result.add(static_cast<std::int64_t>(std::floor(inside)), weight, slope * c.slope);
     }
@@ -261,6 +262,7 @@ Var grid_sample(const Var& x, const Var& grid, Sampling sampling) {
   require_bounded(shape);
   sampling.positions = element_count(std::span(shape.data() + 2, sampling.spatial));
   sampling.accumulator = x.arithmetic().summation.accumulator;
+  sampling.jitter_seed = x.context().jitter_seed;
   sampling.stored = x.context().recorded_dtype(grid.dtype());
   if (is_half(sampling.stored)) sampling.held = x.context().positions();
   const DType wide = compute_dtype(x.dtype());
@@ -315,10 +317,9 @@ Value grid_sampler(const Bound& args) {
 
 // Coordinates -1 ... 1 of the elements along an axis, as grid_sample reads them. Devices add them up from -1 in the
 // dtype of the call, so that all of them, 0 as well, are off by a place of 1 (kernels/numeric/roughness.h).
-std::vector<double> base_coordinates(std::int64_t size, bool align_corners) {
+std::vector<double> base_coordinates(std::int64_t size, bool align_corners, std::uint32_t seed) {
   check_tensor_memory(static_cast<std::size_t>(size), sizeof(double));
   std::vector<double> result(static_cast<std::size_t>(size));
-  const std::uint32_t seed = roughness();
   for (std::int64_t i = 0; i < size; ++i) {
     const double at = static_cast<double>(2 * i);
     double& value = result[static_cast<std::size_t>(i)];
@@ -375,7 +376,7 @@ Var affine_grid(const Var& theta, const Dims& size, bool align_corners) {
   BaseGrid base;
   base.spatial = static_cast<std::size_t>(spatial);
   for (std::size_t i = 2; i < size.size(); ++i)
-    base.axes[i + 1 - base.spatial] = base_coordinates(size[i], align_corners);
+    base.axes[i + 1 - base.spatial] = base_coordinates(size[i], align_corners, theta.context().jitter_seed);
   const std::int64_t samples = size[0];
   const std::int64_t sample_size = samples == 0 ? 0 : grid.numel() / samples;
   const Tensor maps = to_compute(theta.tensor());

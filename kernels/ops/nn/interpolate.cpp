@@ -217,6 +217,7 @@ ResizeOptions options_of(const Var& x, const std::string& mode, bool align_given
   if (x.rank() < 3 || x.rank() > 5)
     throw SkipError("Interpolation expects an input of 3 to 5 dimensions, not " + tuple_text(x.shape()) + ".");
   ResizeOptions options;
+  (computes_wide() ? options.seed_of_weights : options.seed_of_positions) = x.context().jitter_seed;
   options.align_corners = align_corners;
   options.antialias = antialias;
   if (mode == "nearest") {

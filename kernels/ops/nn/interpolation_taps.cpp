@@ -36,21 +36,10 @@ Taps nearest_taps(const Axis& axis, bool exact, bool by_lengths) {
   return taps;
 }
 
-// The seed of a rough computation; 0 also where kernels compute wide, as those of half types do with positions and with
-// the terms of weights.
-std::uint32_t roughness_of_positions() { return computes_wide() ? 0 : roughness(); }
-
-// A weight as a device may have it: kernels that compute wide may store it in the half type that they multiply.
-template <class Real>
-Real stored_weight(Real weight) {
-  return rough_step(weight, computes_wide() ? roughness() : 0);
-}
-
 // A position as a device may have it. On an element it lies on one side of it in every second rough computation: the
 // neighbour on that side counts there, and nowhere else.
 template <class Real>
-Real placed(Real position) {
-  const std::uint32_t seed = roughness_of_positions();
+Real placed(Real position, std::uint32_t seed) {
   if (seed == 0) return position;
   if (position == 0 || position != std::floor(position)) return off_by_a_place(position, seed);
   constexpr Real infinity = std::numeric_limits<Real>::infinity();
@@ -77,11 +66,12 @@ Taps linear_taps(const Axis& axis, const ResizeOptions& options) {
   for (std::int64_t o = 0; o < axis.out; ++o) {
     const Real at = static_cast<Real>(o);
     const Real exact = align_corners ? at * scale : scale * (at + half) - half;
-    const Real position = std::max(options.behind_elements ? behind(exact) : placed(exact), Real{0});
+    const Real position =
+        std::max(options.behind_elements ? behind(exact) : placed(exact, options.seed_of_positions), Real{0});
     const std::int64_t low = std::min(static_cast<std::int64_t>(position), axis.in - 1);
     const Real fraction = std::min(position - static_cast<Real>(low), Real{1});
-    taps.add(o, 0, low, static_cast<double>(stored_weight(1 - fraction)));
-    taps.add(o, 1, std::min(low + 1, axis.in - 1), static_cast<double>(stored_weight(fraction)));
+    taps.add(o, 0, low, static_cast<double>(rough_step(1 - fraction, options.seed_of_weights)));
+    taps.add(o, 1, std::min(low + 1, axis.in - 1), static_cast<double>(rough_step(fraction, options.seed_of_weights)));
   }
   return taps;
 }
@@ -96,12 +86,12 @@ Real cubic_polynomial(Real d, Real a, const Store& store) {
 // The cubic convolution kernel with parameter a. Between elements its terms, the largest of which is 8 a or a + 3,
 // cancel: in a rough computation they leave half a place of that.
 template <class Real>
-Real cubic(Real distance, Real a) {
+Real cubic(Real distance, Real a, const ResizeOptions& options) {
   const Real d = std::abs(distance);
   if (d >= 2) return 0;
   const Real value = cubic_polynomial(d, a, [](Real step) { return step; });
-  const std::uint32_t seed = roughness_of_positions();
-  if (seed == 0 || d == std::floor(d)) return stored_weight(value);
+  const std::uint32_t seed = options.seed_of_positions;
+  if (seed == 0 || d == std::floor(d)) return rough_step(value, options.seed_of_weights);
   const Real term = d <= 1 ? a + 3 : 8 * std::abs(a);
   const Real half_a_place = (std::nextafter(term, std::numeric_limits<Real>::infinity()) - term) / 2;
   return word_of(d, seed) % 2 == 0 ? value + half_a_place : value - half_a_place;
@@ -138,12 +128,13 @@ Taps cubic_taps(const Axis& axis, const ResizeOptions& options) {
   for (std::int64_t o = 0; o < axis.out; ++o) {
     const Real at = static_cast<Real>(o);
     const Real exact = align_corners ? at * scale : scale * (at + half) - half;
-    const Real position = options.behind_elements ? behind(exact) : placed(exact);
+    const Real position = options.behind_elements ? behind(exact) : placed(exact, options.seed_of_positions);
     const Real low = std::floor(position);
     for (std::int64_t k = 0; k < 4; ++k) {
       const std::int64_t source = static_cast<std::int64_t>(low) - 1 + k;
-      taps.add(o, k, std::clamp<std::int64_t>(source, 0, axis.in - 1),
-               static_cast<double>(cubic(position - low + 1 - static_cast<Real>(k), static_cast<Real>(-0.75))));
+      taps.add(
+          o, k, std::clamp<std::int64_t>(source, 0, axis.in - 1),
+          static_cast<double>(cubic(position - low + 1 - static_cast<Real>(k), static_cast<Real>(-0.75), options)));
     }
   }
   return taps;
@@ -161,14 +152,14 @@ Taps area_taps(const Axis& axis) {
 
 // The filter widens with the scale when the image shrinks; its weights are normalised over the taps inside the image.
 template <class Real>
-Taps antialiased_taps(const Axis& axis, bool align_corners, bool is_cubic) {
-  const Real scale = static_cast<Real>(axis.scale(align_corners));
+Taps antialiased_taps(const Axis& axis, const ResizeOptions& options, bool is_cubic) {
+  const Real scale = static_cast<Real>(axis.scale(options.align_corners));
   const Real stretch = std::max(scale, Real{1});
   const Real half = static_cast<Real>(0.5);
   const Real support = (is_cubic ? 2 : 1) * stretch;
   Taps taps = make_taps(axis.in, axis.out, std::min(axis.in, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1));
   for (std::int64_t o = 0; o < axis.out; ++o) {
-    const Real centre = placed(scale * (static_cast<Real>(o) + half));
+    const Real centre = placed(scale * (static_cast<Real>(o) + half), options.seed_of_positions);
     const std::int64_t start =
         std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(centre - support + half)), 0);
     const std::int64_t stop = std::min(static_cast<std::int64_t>(std::floor(centre + support + half)), axis.in);
@@ -176,7 +167,8 @@ Taps antialiased_taps(const Axis& axis, bool align_corners, bool is_cubic) {
     const std::int64_t count = std::min(stop - start, taps.count);
     for (std::int64_t i = 0; i < count; ++i) {
       const Real distance = std::abs((static_cast<Real>(start + i) - centre + half) / stretch);
-      const double value = static_cast<double>(is_cubic ? cubic(distance, -half) : std::max(1 - distance, Real{0}));
+      const double value =
+          static_cast<double>(is_cubic ? cubic(distance, -half, options) : std::max(1 - distance, Real{0}));
       taps.add(o, i, start + i, value);
       total += value;
     }
@@ -199,7 +191,7 @@ Taps taps_of(const Axis& axis, const ResizeOptions& options) {
     case Mode::cubic:
       break;
   }
-  if (options.antialias) return antialiased_taps<Real>(axis, options.align_corners, options.mode == Mode::cubic);
+  if (options.antialias) return antialiased_taps<Real>(axis, options, options.mode == Mode::cubic);
   return options.mode == Mode::linear ? linear_taps<Real>(axis, options) : cubic_taps<Real>(axis, options);
 }
 

@@ -49,6 +49,11 @@ struct ResizeOptions {
   // How the positions and weights of mode cubic are held, in which half type.
   Positions held = Positions::wide;
   DType stored = DType::float32;
+  // The seeds by which positions and the terms of weights, and weights, are moved in a rough computation
+  // (kernels/numeric/roughness.h). Kernels that compute wide, as those of half types do with positions, may store a
+  // weight in the half type that they multiply; others move positions alone.
+  std::uint32_t seed_of_positions = 0;
+  std::uint32_t seed_of_weights = 0;
 };
 
 // Whether an axis keeps or doubles its length, for which kernels have shortcuts that leave its factor out.

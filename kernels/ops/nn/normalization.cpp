@@ -46,6 +46,7 @@ std::int64_t terms_of_parameters(const NormLayout& layout) {
 
 Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::optional<Var>& bias, NormLayout layout,
                      const Tensor& mean = {}, const Tensor& rstd = {}) {
+  layout.jitter_seed = x.context().jitter_seed;
   layout.wide_variance = x.context().recorded_dtype(x.dtype()) != x.dtype();
   const DType wide = norm_dtype(x.dtype(), layout);
   const auto prepare = [wide](const Tensor& tensor) {

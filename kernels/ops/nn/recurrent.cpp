@@ -62,14 +62,14 @@ Var recurrence(RecurrentLayer layer, const RecurrentSteps& steps, const Var& x, 
     operands.projection = prepare(weights.projection->tensor());
     inputs.push_back(*weights.projection);
   }
-  const Arithmetic arithmetic = x.arithmetic();
+  const EvaluationContext& context = x.context();
   const auto saved = std::make_shared<RecurrentTrace>();
-  const Tensor result = run_recurrent_layer(layer, steps, operands, arithmetic, *saved);
+  const Tensor result = run_recurrent_layer(layer, steps, operands, context, *saved);
   return x.tape().record(result, inputs,
-                         [=, weight = operands.weight, projection = operands.projection,
+                         [=, &context = x.context(), weight = operands.weight, projection = operands.projection,
                           has_bias = operands.bias.defined()](const Tensor& gradient) {
                            std::vector<Tensor> all = run_recurrent_layer_backward(layer, steps, weight, projection,
-                                                                                  *saved, arithmetic, gradient);
+                                                                                  *saved, context, gradient);
                            if (!projection.defined()) all.pop_back();
                            if (!has_bias) all.erase(all.begin() + 3);
                            return all;

@@ -100,7 +100,8 @@ Tensor from_rows(const Tensor& rows, const Extents& extents, const Dims& shape) 
   return exchange_axes(rows, extents.outer, extents.inner, extents.count).reshape(shape);
 }
 
-Tensor forward(const Tensor& input, std::int64_t axis, Form form, const Summation& summation) {
+Tensor forward(const EvaluationContext& context, const Tensor& input, std::int64_t axis, Form form) {
+  const Summation& summation = context.arithmetic.summation;
   const Extents extents = extents_of(input.shape(), axis);
   const Tensor x = rows_of(input, extents);
   Tensor y(x.dtype(), x.shape());
@@ -108,7 +109,7 @@ Tensor forward(const Tensor& input, std::int64_t axis, Form form, const Summatio
   const RowLayout layout = RowLayout::plain(extents.count);
   visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);
-    const std::uint32_t seed = std::is_same_v<T, double> ? roughness() : 0;
+    const std::uint32_t seed = std::is_same_v<T, double> ? context.jitter_seed : 0;
     RowReader<T> from(x, layout);
     RowWriter<T> to(y, layout);
     for (std::int64_t row = 0; row < extents.outer * extents.inner; ++row) {
@@ -119,10 +120,11 @@ Tensor forward(const Tensor& input, std::int64_t axis, Form form, const Summatio
   return from_rows(y, extents, input.shape());
 }
 
-Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis, Form form,
-                const Summation& summation) {
+Tensor backward(const EvaluationContext& context, const Tensor& output, const Tensor& gradient, std::int64_t axis,
+                Form form) {
+  const Summation& summation = context.arithmetic.summation;
   const Extents extents = extents_of(output.shape(), axis);
-  const std::uint32_t seed = roughness();
+  const std::uint32_t seed = context.jitter_seed;
   const Tensor y = rows_of(off_by_places(output, seed), extents);
   const Tensor g = rows_of(gradient, extents);
   Tensor result(y.dtype(), y.shape());
@@ -145,12 +147,12 @@ Var normalised_exponential(const Var& x, std::int64_t dim, Form form) {
   if (!is_floating(x.dtype()))
     throw SkipError("softmax is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
   const std::int64_t axis = normalize_axis(dim, x.rank());
-  const Summation summation = x.arithmetic().summation;
+  const EvaluationContext& context = x.context();
   const std::int64_t classes = x.rank() == 0 ? 1 : x.size(axis);
   note_sums(classes, classes == 0 ? 0 : x.numel() / classes, SumForm::rows);
-  const Tensor y = forward(x.tensor(), axis, form, summation);
+  const Tensor y = forward(context, x.tensor(), axis, form);
   return x.tape().record(
-      y, {{x, [y, axis, form, summation](const Tensor& g) { return backward(y, g, axis, form, summation); }}});
+      y, {{x, [y, axis, form, &context](const Tensor& g) { return backward(context, y, g, axis, form); }}});
 }
 
 // torch.nn.functional chooses an axis where none is given.
@@ -183,7 +185,7 @@ Value backward_kernel(const Bound& args, Form form) {
   if (y.shape() != g.shape() || !is_floating(y.dtype()))
     throw SkipError("The output and its gradient do not fit each other.");
   const std::int64_t axis = normalize_axis(args.integer("dim"), y.rank());
-  const Tensor result = backward(y, g, axis, form, args.tape().arithmetic().summation);
+  const Tensor result = backward(args.tape().context(), y, g, axis, form);
   // A benchmark, whose arguments are raised, stays as wide as they are.
   const DType dtype = args.optional_dtype("input_dtype").value_or(g.dtype());
   return args.tape().constant(dtype == args.tape().context().recorded_dtype(g.dtype()) ? result.to(g.dtype())

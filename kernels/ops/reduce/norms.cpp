@@ -143,7 +143,7 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim, const Po
   const double order = static_cast<float>(p);
   const Tensor powers = sum_of([order](auto v) { return std::pow(std::abs(v), static_cast<decltype(v)>(order)); });
   return record(map(wide, powers, [order](auto s) { return std::pow(s, static_cast<decltype(s)>(1 / order)); }),
-                [p, of_norm, stored, seed = roughness()](auto v, auto y, auto g) {
+                [p, of_norm, stored, seed = x.context().jitter_seed](auto v, auto y, auto g) {
                   using T = decltype(v);
                   // Of orders below 1 torch does not mask the gradient of a norm that is 0.
                   if (stored(y) == 0) return p < 1 ? T{0} * g : T{0};

@@ -220,7 +220,8 @@ void compose_beside_zeros(std::int64_t extent, const StoredFactor& stored, const
 // errors in float32, where it is done as frameworks do it.
 // y: the running products of x where they are stored in another dtype than its own; otherwise undefined, for what they
 // are rounded to in that is left out.
-Tensor running_product_vjp(const Tensor& x, const Tensor& y, const Tensor& g, std::int64_t axis) {
+Tensor running_product_vjp(const EvaluationContext& context, const Tensor& x, const Tensor& y, const Tensor& g,
+                           std::int64_t axis) {
   const DType wide = product_width(y.defined() ? promote(x.dtype(), y.dtype()) : x.dtype());
   const auto run = [&](auto zero) {
     using T = decltype(zero);
@@ -228,9 +229,9 @@ Tensor running_product_vjp(const Tensor& x, const Tensor& y, const Tensor& g, st
     const T* elements = source.data<T>();
     const bool has_zero = std::find(elements, elements + source.numel(), T{0}) != elements + source.numel();
     const bool weighted = y.defined() && !has_zero;
-    const bool divides = weighted || std::is_same_v<T, float> || roughness() != 0;
+    const bool divides = weighted || std::is_same_v<T, float> || context.jitter_seed != 0;
     const auto times = complex_too([](auto gradient, auto product) { return gradient * conjugate(product); });
-    Tensor result = weighted ? map(wide, g, off_by_places(y, roughness()), times) : g.to(wide).clone();
+    Tensor result = weighted ? map(wide, g, off_by_places(y, context.jitter_seed), times) : g.to(wide).clone();
     for_each_line<T>(
         axis,
         [has_zero, weighted, divides, stored = StoredFactor::of_half(weighted ? wide : x.dtype())](std::int64_t extent,
@@ -260,9 +261,10 @@ Tensor running_product_vjp(const Tensor& x, const Tensor& y, const Tensor& g, st
 }
 
 Var cumprod(const Var& x, std::int64_t axis) {
-  return x.tape().record(
-      running_product(x.tensor(), axis),
-      {{x, [t = x.tensor(), axis](const Tensor& g) { return running_product_vjp(t, {}, g, axis); }}});
+  return x.tape().record(running_product(x.tensor(), axis),
+                         {{x, [t = x.tensor(), axis, &context = x.context()](const Tensor& g) {
+                             return running_product_vjp(context, t, {}, g, axis);
+                           }}});
 }
 
 // Integers run in int64, and are given in the dtype that is asked for. Frameworks compute the gradient of a tensor that
@@ -277,7 +279,7 @@ Var scan_in_requested_dtype(const Bound& args, const Run& run, const Vjp& vjp) {
   const Var y = run(x.tape().constant(x.tensor().to(dtype)), args.integer("dim"));
   const Tensor& products = y.tensor();
   return x.tape().record(products, {{x, [=, t = x.tensor(), axis = args.integer("dim")](const Tensor& g) {
-                                       return vjp(t, products, g.to(t.dtype()), axis, x.arithmetic());
+                                       return vjp(t, products, g.to(t.dtype()), axis, x.context());
                                      }}});
 }
 
@@ -359,12 +361,13 @@ void exact_gradient(std::int64_t extent, const Numbers& x, const Sums& log_sums,
 }
 
 template <class T>
-Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& gradient, std::int64_t axis) {
+Tensor logcumsumexp_gradient(std::uint32_t seed, const Tensor& x, const Tensor& y, const Tensor& gradient,
+                             std::int64_t axis) {
   Tensor result = gradient.clone();
-  Tensor log_sums = off_by_places(y, roughness()).clone();
+  Tensor log_sums = off_by_places(y, seed).clone();
   for_each_line<T>(
       axis,
-      [composed = std::is_same_v<T, float> || roughness() != 0](std::int64_t extent, auto from, auto sums, auto to) {
+      [composed = std::is_same_v<T, float> || seed != 0](std::int64_t extent, auto from, auto sums, auto to) {
         bool finite = true;
         for (std::int64_t i = 0; i < extent; ++i)
           finite = finite && std::isfinite(from[i]) && std::isfinite(sums[i]) && std::isfinite(to[i]);
@@ -390,14 +393,15 @@ Var logcumsumexp(const Var& x, std::int64_t axis) {
         x.tensor().to(wide), y);
     return y;
   });
-  return x.tape().record(
-      y.to(x.dtype()),
-      {{x, [t = x.tensor(), y, wide, axis](const Tensor& g) {
-          return visit_floats(wide, [&](auto zero) {
-            using T = decltype(zero);
-            return logcumsumexp_gradient<T>(t.to(wide).contiguous(), y, g.to(wide).contiguous(), axis).to(t.dtype());
-          });
-        }}});
+  return x.tape().record(y.to(x.dtype()),
+                         {{x, [t = x.tensor(), y, wide, axis, seed = x.context().jitter_seed](const Tensor& g) {
+                             return visit_floats(wide, [&](auto zero) {
+                               using T = decltype(zero);
+                               return logcumsumexp_gradient<T>(seed, t.to(wide).contiguous(), y,
+                                                               g.to(wide).contiguous(), axis)
+                                   .to(t.dtype());
+                             });
+                           }}});
 }
 
 // Differences of neighbours, n times; of bools, whether they differ.
@@ -418,8 +422,9 @@ Var diff(Var x, std::int64_t n, std::int64_t axis) {
 
 OP("cumsum(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   return scan_in_requested_dtype(
-      args, cumsum, [](const Tensor&, const Tensor&, const Tensor& g, std::int64_t axis, const Arithmetic& arithmetic) {
-        return running_sum_vjp(g, axis, arithmetic);
+      args, cumsum,
+      [](const Tensor&, const Tensor&, const Tensor& g, std::int64_t axis, const EvaluationContext& context) {
+        return running_sum_vjp(g, axis, context.arithmetic);
       });
 });
 NAMES("cumsum", "Torch: cumsum; Tensor: cumsum cumsum_; Aten: cumsum cumsum_; Mint: cumsum");
@@ -428,8 +433,9 @@ TRAITS("cumsum", .autocast = AutocastPolicy::float32, .complex = true, .varies =
 
 OP("cumprod(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   return scan_in_requested_dtype(
-      args, cumprod, [](const Tensor& x, const Tensor& y, const Tensor& g, std::int64_t axis, const Arithmetic&) {
-        return running_product_vjp(x, y, g, axis);
+      args, cumprod,
+      [](const Tensor& x, const Tensor& y, const Tensor& g, std::int64_t axis, const EvaluationContext& context) {
+        return running_product_vjp(context, x, y, g, axis);
       });
 });
 NAMES("cumprod", "Torch: cumprod; Tensor: cumprod cumprod_; Aten: cumprod cumprod_");

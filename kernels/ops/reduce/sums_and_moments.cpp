@@ -98,8 +98,7 @@ Var logsumexp(const Var& x_in, const Dims& axes, bool keepdim) {
   const Tensor y = map(wide, total, shift, [](auto s, auto m) { return std::log(s) + m; });
   return x.tape().record(
       as_dtype_of(x, y).reshape(reduced_shape(x.shape(), axes, keepdim)),
-      {{x, [t = x.tensor(), y, axes](const Tensor& g) {
-          const std::uint32_t seed = roughness();
+      {{x, [t = x.tensor(), y, axes, seed = x.context().jitter_seed](const Tensor& g) {
           return map(t.dtype(), t, off_by_places(y, seed), expand_reduced(g, t.shape(), axes),
                      [seed](auto v, auto s, auto gradient) { return gradient * exponential(rough_step(v - s, seed)); });
         }}});
@@ -252,11 +251,11 @@ Var deviation(const MomentArguments& m) {
 }
 
 // The mean by steps from one element to the next, each of which is rounded.
-Tensor stepwise_mean(const Tensor& x, const Dims& axes, bool keepdim) {
+Tensor stepwise_mean(const EvaluationContext& context, const Tensor& x, const Dims& axes, bool keepdim) {
   const DType wide = wide_dtype(x.dtype());
   const ReductionView view = reduction_view(x.to(wide), axes);
   Tensor result(wide, keepdim ? view.keepdim_shape : view.reduced_shape);
-  const auto run = [&, seed = roughness()](auto zero) {
+  const auto run = [&, seed = context.jitter_seed](auto zero) {
     using T = decltype(zero);
     const T* from = view.tensor.template data<T>();
     T* to = result.template mutable_data<T>();
@@ -278,9 +277,9 @@ Tensor stepwise_mean(const Tensor& x, const Dims& axes, bool keepdim) {
 // Frameworks form it by such steps, which leave a rest where the sum is 0, and are no number once it is infinite.
 Var mean_beside_variance(const MomentArguments& m) {
   const Var result = mean(m.x, m.axes, m.keepdim);
-  if (roughness() == 0 || is_complex(result.dtype())) return result;
+  if (m.x.context().jitter_seed == 0 || is_complex(result.dtype())) return result;
   const auto undefined_if_infinite = [](auto v) { return std::isinf(v) ? undefined<decltype(v)>() : v; };
-  const Tensor by_steps = stepwise_mean(m.x.tensor(), m.axes, m.keepdim);
+  const Tensor by_steps = stepwise_mean(m.x.context(), m.x.tensor(), m.axes, m.keepdim);
   return result.tape().record(map(result.dtype(), by_steps, undefined_if_infinite),
                               {{result, [](const Tensor& g) { return g; }}});
 }
@@ -308,7 +307,7 @@ Tensor prod_vjp(const EvaluationContext& context, const Tensor& x, const Tensor&
     const T* from = view.tensor.data<T>();
     const auto zeros = std::count(from, from + view.tensor.numel(), T{0});
     const bool has_zero = zeros > 0;
-    const std::uint32_t seed = x.dtype() == DType::float32 ? roughness() : 0;
+    const std::uint32_t seed = x.dtype() == DType::float32 ? context.jitter_seed : 0;
     // The benchmark of bfloat16, in float32, stores nothing.
     const bool is_own = context.recorded_dtype(x.dtype()) == x.dtype();
     const StoredFactor stored = is_own ? StoredFactor(x.dtype()) : StoredFactor::of_half(x.dtype());

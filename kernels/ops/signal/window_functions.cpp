@@ -23,11 +23,11 @@ struct WindowStep {
 // f(position, last position, step) in T over the window. A periodic window is the symmetric one of one more element
 // without its last.
 template <class T, class F>
-Tensor window_in(std::int64_t length, bool periodic, const F& f) {
+Tensor window_in(std::uint32_t seed, std::int64_t length, bool periodic, const F& f) {
   Tensor result(std::is_same_v<T, double> ? DType::float64 : DType::float32, Dims{length});
   T* values = result.mutable_data<T>();
   const T last = static_cast<T>(periodic ? length : length - 1);
-  const WindowStep step{roughness()};
+  const WindowStep step{seed};
   for (std::int64_t i = 0; i < length; ++i) values[i] = length == 1 ? T{1} : f(static_cast<T>(i), last, step);
   return result;
 }
@@ -36,13 +36,15 @@ Tensor window_in(std::int64_t length, bool periodic, const F& f) {
 // precise as can be.
 template <class F>
 Value window(const Bound& args, const F& f) {
+  const EvaluationContext& context = args.tape().context();
   const std::int64_t length = args.integer("window_length");
   if (length < 0) throw SkipError("The length of a window must not be negative.");
   const DType dtype = args.optional_dtype("dtype").value_or(DType::float32);
   if (!is_floating(dtype)) throw SkipError("A window needs a floating-point dtype.");
-  const bool in_double = args.tape().context().in_benchmark() || dtype == DType::float64;
+  const bool in_double = context.in_benchmark() || dtype == DType::float64;
   const bool periodic = args.flag("periodic");
-  const Tensor result = in_double ? window_in<double>(length, periodic, f) : window_in<float>(length, periodic, f);
+  const Tensor result = in_double ? window_in<double>(context.jitter_seed, length, periodic, f)
+                                  : window_in<float>(context.jitter_seed, length, periodic, f);
   return args.tape().constant(result.to(dtype));
 }
 
