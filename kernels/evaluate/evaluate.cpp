@@ -5,7 +5,6 @@
 #include "kernels/api/last_steps.h"
 #include "kernels/base/error.h"
 #include "kernels/evaluate/trial.h"
-#include "kernels/numeric/held_sums.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/convert.h"
@@ -163,8 +162,8 @@ void run_last_step(const LastSteps& steps, const MaterialisedCall& call, const S
 }
 
 // Behind gradients that hold these sums; the additions are those of the whole evaluation.
-SumStatistics behind_gradients(const HeldSums& held, const SumRecorder& sums) {
-  return {.longest = held.longest(), .chain = held.chain(), .additions = sums.seen().additions};
+SumStatistics behind_gradients(const Notes& notes) {
+  return {.longest = notes.held_sums.longest(), .chain = notes.held_sums.chain(), .additions = notes.sums.additions};
 }
 
 // The output as the first argument holds it, where a call in place gives it another dtype. A benchmark keeps the
@@ -201,6 +200,7 @@ EvaluationContext context_of(const MaterialisedCall& call, const EvaluationOptio
   if (context.arithmetic.rounds_to_zero) context.arithmetic.summation.accumulator = Accumulator::truncated_float32;
   context.recorded = recorded_dtypes(call, options, plan);
   context.jitter_seed = options.jitter_seed;
+  context.stored_products = options.stored_products;
   context.steps = options.steps;
   context.dropout_keeps = options.dropout_keeps;
   context.notes = &notes;
@@ -226,12 +226,10 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   for (const Value& arg : call.args) args.push_back(builder.build(arg));
   Dict kwargs;
   for (const auto& [key, value] : call.kwargs) kwargs.emplace_back(key, builder.build(value));
-  const SumRecorder sums;
-  HeldSums held;
   Value output = op.call(args, kwargs, tape);
   if (call.parts.in_place()) output = held_in_first(output, args, options.benchmark);
   Evaluation result;
-  result.output_sums = sums.seen();
+  result.output_sums = notes.sums;
   result.output = transform_leaves(output, [](const Value& leaf) -> Value {
     const Var* var = leaf.get<Var>();
     return var == nullptr ? leaf : Value(var->tensor().contiguous());
@@ -240,25 +238,28 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   if (!op.traits().overwrites) result.notes.choices.writes.reset();
   if (!call.backward.run || output.is_none()) return result;
   for_each_leaf(output, [&](const Value& leaf) {
-    if (const Var* var = leaf.get<Var>()) held.add_result(var->tensor());
+    if (const Var* var = leaf.get<Var>()) notes.held_sums.add_result(var->tensor());
   });
+  bool are_of_arguments = false;
   try {
     if (options.last_step) {
       run_last_step(last_steps(op, args, kwargs, output, tape), call, builder, options, tape, result);
-      result.gradient_sums = behind_gradients(held, sums);
-      return result;
+    } else {
+      // What no derivative needs is freed before gradients are made.
+      args.clear();
+      kwargs.clear();
+      const bool adjust = static_cast<bool>(options.adjust_gradients);
+      run_backward(output, call, adjust ? options.adjust_gradients(result, call.gradients) : call.gradients,
+                   builder.plan(), options, tape);
+      are_of_arguments = true;
     }
-    // What no derivative needs is freed before gradients are made.
-    args.clear();
-    kwargs.clear();
-    const bool adjust = static_cast<bool>(options.adjust_gradients);
-    run_backward(output, call, adjust ? options.adjust_gradients(result, call.gradients) : call.gradients,
-                 builder.plan(), options, tape);
+    result.gradient_sums = behind_gradients(notes);
   } catch (const SkipError& error) {
     result.backward_problem = error.what();
-    return result;
   }
-  result.gradient_sums = behind_gradients(held, sums);
+  result.notes.has_products = notes.has_products;
+  result.notes.adds_products = notes.adds_products;
+  if (!are_of_arguments) return result;
   // Derivatives may have alternatives of their own.
   result.notes.has_alternative = notes.has_alternative;
   result.gradients = gradients_of(builder.inputs(), tape);

@@ -11,7 +11,6 @@
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/precision.h"
 #include "kernels/numeric/evaluation_context.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
@@ -52,6 +51,8 @@ struct EvaluationOptions {
   // If it is not 0, kernels move what others keep of a function's result by up to a place
   // (kernels/numeric/roughness.h).
   std::uint32_t jitter_seed = 0;
+  // Products and sums are formed wide and stored.
+  std::optional<StoredProducts> stored_products = std::nullopt;
   // How composed operators store what they are composed of.
   StoredSteps steps = {};
   // Dropout keeps everything, or drops everything, in place of what it draws.

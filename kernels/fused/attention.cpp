@@ -5,7 +5,6 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/matrix_product.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/stored_products.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/tensor/changed_elements.h"
 
@@ -105,7 +104,7 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   Call call;
   call.context = inputs.query.context();
   // One kernel from the scores to the result.
-  if (stores_products()) call.smallest_factor = smallest_stored();
+  if (call.context.stores_products()) call.smallest_factor = call.context.smallest_stored();
   const DType compute = call.smallest_factor ? DType::float64 : compute_dtype(dtype);
   const auto operand = [&](const Var& x) {
     return as_operand(x.tensor(), compute, call.context.arithmetic.operands.products).contiguous();

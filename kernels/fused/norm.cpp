@@ -5,7 +5,6 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -69,7 +68,7 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
   }
   const DType dtype = result_dtype({&x, &gamma});
   const DType of_statistics = compute_dtype(dtype);
-  const DType compute = held_dtype(of_statistics);
+  const DType compute = x.context().held_dtype(of_statistics);
   const Summation summation = x.arithmetic().summation;
   const Tensor input = x.tensor().contiguous();
   const Tensor weights = gamma.tensor().to(compute).contiguous();
@@ -77,13 +76,13 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
   std::fill(shape.end() - axes, shape.end(), 1);
   Tensor rstd(compute, shape);
   Tensor y(dtype, x.shape());
-  note_sums(gamma.numel(), y.numel() / gamma.numel(), SumForm::rows);
+  x.context().note_sums(gamma.numel(), y.numel() / gamma.numel(), SumForm::rows);
   visit_compute(compute,
                 [&](auto element) { normalise_rows<decltype(element)>(input, weights, epsilon, summation, y, rstd); });
   const auto vjp = [input, weights, rstd, compute, of_statistics, summation, axes,
-                    arithmetic = x.arithmetic()](const Tensor& g) {
+                    &context = x.context()](const Tensor& g) {
     const Tensor gradient = g.contiguous();
-    note_sums(weights.numel(), gradient.numel() / weights.numel(), SumForm::rows);
+    context.note_sums(weights.numel(), gradient.numel() / weights.numel(), SumForm::rows);
     Tensor of_x(is_floating(input.dtype()) ? input.dtype() : of_statistics, input.shape());
     Tensor products(compute, input.shape());
     visit_compute(compute, [&](auto element) {
@@ -91,7 +90,7 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
     });
     Dims leading;
     for (std::int64_t axis = 0; axis + axes < input.rank(); ++axis) leading.push_back(axis);
-    const Tensor of_gamma = leading.empty() ? products : sum(products, leading, false, arithmetic);
+    const Tensor of_gamma = leading.empty() ? products : sum(products, leading, false, context);
     return std::vector<Tensor>{of_x, of_gamma};
   };
   return {x.tape().record(y, {x, gamma}, vjp), rstd.to(of_statistics)};

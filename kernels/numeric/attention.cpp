@@ -11,7 +11,6 @@
 #include "kernels/numeric/gemm.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/tensor/convert.h"
 
 namespace msrun {
@@ -201,7 +200,8 @@ void forward(const AttentionHeads& heads, AttentionResults& result) {
   const std::int64_t group = heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1);
   const std::int64_t rows = heads.query.size(1);
   const Summation summation = heads.context.arithmetic.summation;
-  note_sums(std::max(heads.query.size(2), heads.key.size(1)), 2 * heads.query.size(0) * rows * heads.query.size(2));
+  heads.context.note_sums(std::max(heads.query.size(2), heads.key.size(1)),
+                          2 * heads.query.size(0) * rows * heads.query.size(2));
   run_pieces(heads.query.size(0), [&](std::int64_t head) {
     Scores<T> scores(heads);
     const T sink = sink_of<T>(heads, head);
@@ -363,8 +363,8 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
   const std::int64_t rows = heads.query.size(1);
   const std::int64_t value_size = heads.value.size(2);
   const auto scale = static_cast<T>(heads.options.scale);
-  note_sums(std::max({heads.query.size(2), heads.key.size(1), rows * group}),
-            5 * heads.query.size(0) * rows * heads.query.size(2));
+  heads.context.note_sums(std::max({heads.query.size(2), heads.key.size(1), rows * group}),
+                          5 * heads.query.size(0) * rows * heads.query.size(2));
   const std::uint32_t seed = heads.context.jitter_seed;
   const auto run_head = [&](std::int64_t head, Scores<T>& probabilities, std::vector<T>& storage) {
     const std::int64_t key_head = head / group;

@@ -195,7 +195,8 @@ void share_over_rows(const Tensor& x, const Tensor& y, const Tensor& gradient, s
 
 }  // namespace
 
-Tensor share_over_ties(const Tensor& x, const Tensor& y, const Tensor& gradient, const Dims& axes, NanTies nan_ties) {
+Tensor share_over_ties(const EvaluationContext& context, const Tensor& x, const Tensor& y, const Tensor& gradient,
+                       const Dims& axes, NanTies nan_ties) {
   if (x.numel() > 0 && x.is_contiguous() && is_floating(x.dtype())) {
     const ReductionView view = reduction_view(x, axes);
     if (view.inner == 1 && view.tensor.raw() == x.raw()) {
@@ -207,7 +208,8 @@ Tensor share_over_ties(const Tensor& x, const Tensor& y, const Tensor& gradient,
   }
   const auto tied = [](auto value, auto chosen) { return value == chosen || (is_nan(value) && is_nan(chosen)); };
   const Tensor all_y = expand_reduced(y, x.shape(), axes);
-  const Tensor ties = sum(map_as(compute_of(x.dtype()), DType::boolean, x, all_y, tied), axes, true);
+  const Tensor ties =
+      sum(map_as(compute_of(x.dtype()), DType::boolean, x, all_y, tied), axes, true, context.with_sound_arithmetic());
   return map(x.dtype(), x, all_y, ties, expand_reduced(gradient, x.shape(), axes),
              [tied, nan_ties](auto value, auto chosen, auto count, auto g) {
                if (nan_ties == NanTies::undefined && is_nan(chosen)) return chosen;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/numeric/evaluation_context.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -18,8 +19,8 @@ Tensor extremum(Extremum which, const Tensor& tensor, const Dims& axes, bool kee
 enum class NanTies : std::uint8_t { shared, undefined };
 
 // The gradient of y, one element of x for all along the axes: shared evenly by the elements that are equal to it.
-Tensor share_over_ties(const Tensor& x, const Tensor& y, const Tensor& gradient, const Dims& axes,
-                       NanTies nan_ties = NanTies::shared);
+Tensor share_over_ties(const EvaluationContext& context, const Tensor& x, const Tensor& y, const Tensor& gradient,
+                       const Dims& axes, NanTies nan_ties = NanTies::shared);
 
 // int64 index, along one axis, of the first occurrence of the extremum.
 Tensor extremum_index(Extremum which, const Tensor& tensor, std::int64_t axis, bool keepdim);

@@ -5,8 +5,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/numeric/stored_products.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/numeric/sums_in_order.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/elementwise_map.h"
@@ -147,8 +145,9 @@ ReductionView first_terms(const ReductionView& view, std::int64_t extent) {
 }
 
 template <class T>
-void sum_into(const ReductionView& view, const Summation& summation, T* target) {
-  note_sums(view.extent, view.outer * view.inner, view.of_rows ? SumForm::rows : SumForm::series);
+void sum_into(const ReductionView& view, const EvaluationContext& context, T* target) {
+  const Summation& summation = context.arithmetic.summation;
+  context.note_sums(view.extent, view.outer * view.inner, view.of_rows ? SumForm::rows : SumForm::series);
   if constexpr (std::is_same_v<T, float>) {
     if (summation.accumulator != Accumulator::wide) {
       return with_accumulator(summation.accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
@@ -178,26 +177,26 @@ void prod_into(const ReductionView& view, T* target) {
 
 }  // namespace
 
-Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic) {
+Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const EvaluationContext& context) {
   if (is_complex(tensor.dtype())) {
     const Tensor wide = tensor.to(DType::complex128);
-    return part_by_part(wide, [&](const Tensor& part) { return sum(part, axes, keepdim, arithmetic); });
+    return part_by_part(wide, [&](const Tensor& part) { return sum(part, axes, keepdim, context); });
   }
   ReductionView view = reduction_view(tensor, axes);
-  if (const std::int64_t used = arithmetic.summation.used(view.extent); used < view.extent)
+  if (const std::int64_t used = context.arithmetic.summation.used(view.extent); used < view.extent)
     view = first_terms(view, used);
   const DType dtype = wide_dtype(tensor.dtype());
-  const DType accumulated = dtype_of_sums(dtype, arithmetic.summation.accumulator);
+  const DType accumulated = context.dtype_of_sums(dtype);
   Tensor result(accumulated, keepdim ? view.keepdim_shape : view.reduced_shape);
   visit_wide(accumulated, [&](auto wide) {
     using T = decltype(wide);
-    sum_into<T>(view, arithmetic.summation, result.mutable_data<T>());
+    sum_into<T>(view, context, result.mutable_data<T>());
   });
   return result.to(dtype);
 }
 
-Tensor sum(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic) {
-  const Tensor total = sum_unrounded(tensor, axes, keepdim, arithmetic);
+Tensor sum(const Tensor& tensor, const Dims& axes, bool keepdim, const EvaluationContext& context) {
+  const Tensor total = sum_unrounded(tensor, axes, keepdim, context);
   return is_floating(tensor.dtype()) || is_complex(tensor.dtype()) ? total.to(tensor.dtype()) : total;
 }
 
@@ -217,7 +216,7 @@ Tensor prod(const Tensor& tensor, const Dims& axes, bool keepdim) {
   return is_floating(tensor.dtype()) ? result.to(tensor.dtype()) : result;
 }
 
-Tensor sum_to(const Tensor& gradient, const Dims& shape, const Arithmetic& arithmetic) {
+Tensor sum_to(const Tensor& gradient, const Dims& shape, const EvaluationContext& context) {
   if (gradient.shape() == shape) return gradient;
   Dims axes;
   const std::size_t added = gradient.shape().size() - shape.size();
@@ -226,7 +225,7 @@ Tensor sum_to(const Tensor& gradient, const Dims& shape, const Arithmetic& arith
       axes.push_back(static_cast<std::int64_t>(axis));
     }
   }
-  return sum(gradient, axes, true, arithmetic).reshape(shape);
+  return sum(gradient, axes, true, context).reshape(shape);
 }
 
 }  // namespace msrun

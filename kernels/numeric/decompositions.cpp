@@ -105,7 +105,7 @@ ColumnMatrix completed(const ColumnMatrix& given, Eigen::Index count, Eigen::Ind
 }
 
 // Complex A X = B as the real equations [Ar -Ai; Ai Ar] [Xr; Xi] = [Br; Bi].
-Tensor solve_parts(const Tensor& a, const Tensor& b) {
+Tensor solve_parts(const EvaluationContext& context, const Tensor& a, const Tensor& b) {
   const std::int64_t n = a.size(-1);
   const auto side_by_side = [](const Tensor& left, const Tensor& right, std::int64_t axis) {
     return concatenate(DType::float64, {left, right}, axis);
@@ -114,7 +114,7 @@ Tensor solve_parts(const Tensor& a, const Tensor& b) {
   const Tensor imaginary = imaginary_part(a);
   const Tensor equations =
       side_by_side(side_by_side(real, negative(imaginary), -1), side_by_side(imaginary, real, -1), -2);
-  const Tensor parts = solve(equations, side_by_side(real_part(b), imaginary_part(b), -2));
+  const Tensor parts = solve(context, equations, side_by_side(real_part(b), imaginary_part(b), -2));
   return complex_of(parts.slice(-2, 0, n), parts.slice(-2, n, n)).to(b.dtype());
 }
 
@@ -126,9 +126,9 @@ void require_square(const Tensor& a, const char* who) {
                   tuple_text(a.shape()) + ".");
 }
 
-Tensor inverse(const Tensor& input) {
+Tensor inverse(const EvaluationContext& context, const Tensor& input) {
   require_square(input, "inverse");
-  const Tensor a = wide(input);
+  const Tensor a = wide(context, input);
   Tensor result(a.dtype(), a.shape());
   if (a.numel() == 0) return result.to(input.dtype());
   for (std::int64_t index = 0; index < matrix_count(a); ++index) {
@@ -139,11 +139,11 @@ Tensor inverse(const Tensor& input) {
   return result.to(input.dtype());
 }
 
-Tensor solve(const Tensor& left, const Tensor& right) {
+Tensor solve(const EvaluationContext& context, const Tensor& left, const Tensor& right) {
   require_square(left, "solve");
-  if (is_complex(left.dtype())) return solve_parts(left, right);
-  const Tensor a = wide(left);
-  const Tensor b = wide(right);
+  if (is_complex(left.dtype())) return solve_parts(context, left, right);
+  const Tensor a = wide(context, left);
+  const Tensor b = wide(context, right);
   Tensor result(b.dtype(), b.shape());
   if (b.numel() == 0) return result.to(right.dtype());
   for (std::int64_t index = 0; index < matrix_count(a); ++index) {
@@ -154,9 +154,9 @@ Tensor solve(const Tensor& left, const Tensor& right) {
   return result.to(right.dtype());
 }
 
-Determinant determinant(const Tensor& input) {
+Determinant determinant(const EvaluationContext& context, const Tensor& input) {
   require_square(input, "det");
-  const Tensor a = wide(input);
+  const Tensor a = wide(context, input);
   const Dims batch = batch_of(a);
   Determinant result{Tensor(a.dtype(), batch), Tensor(a.dtype(), batch), Tensor(a.dtype(), batch)};
   for (std::int64_t index = 0; index < matrix_count(a); ++index) {
@@ -180,9 +180,9 @@ Determinant determinant(const Tensor& input) {
   return {result.value.to(input.dtype()), result.sign.to(input.dtype()), result.logarithm.to(input.dtype())};
 }
 
-Tensor cholesky(const Tensor& input) {
+Tensor cholesky(const EvaluationContext& context, const Tensor& input) {
   require_square(input, "cholesky");
-  const Tensor a = wide(input);
+  const Tensor a = wide(context, input);
   Tensor result(a.dtype(), a.shape());
   if (a.numel() == 0) return result.to(input.dtype());
   for (std::int64_t index = 0; index < matrix_count(a); ++index) {
@@ -195,8 +195,8 @@ Tensor cholesky(const Tensor& input) {
   return result.to(input.dtype());
 }
 
-SingularValues singular_values(const Tensor& input, bool full) {
-  const Tensor a = wide(input);
+SingularValues singular_values(const EvaluationContext& context, const Tensor& input, bool full) {
+  const Tensor a = wide(context, input);
   const Dims batch = batch_of(a);
   const std::int64_t rows = a.size(-2);
   const std::int64_t columns = a.size(-1);
@@ -223,8 +223,8 @@ SingularValues singular_values(const Tensor& input, bool full) {
   return {result.u.to(input.dtype()), result.s.to(input.dtype()), result.v.to(input.dtype())};
 }
 
-Orthogonal qr(const Tensor& input, bool full) {
-  const Tensor a = wide(input);
+Orthogonal qr(const EvaluationContext& context, const Tensor& input, bool full) {
+  const Tensor a = wide(context, input);
   const Dims batch = batch_of(a);
   const std::int64_t rows = a.size(-2);
   const std::int64_t columns = a.size(-1);
@@ -242,8 +242,8 @@ Orthogonal qr(const Tensor& input, bool full) {
   return {result.q.to(input.dtype()), result.r.to(input.dtype())};
 }
 
-Reflectors reflectors_of(const Tensor& input) {
-  const Tensor a = wide(input);
+Reflectors reflectors_of(const EvaluationContext& context, const Tensor& input) {
+  const Tensor a = wide(context, input);
   const Dims batch = batch_of(a);
   const std::int64_t count = std::min(a.size(-2), a.size(-1));
   Reflectors result{Tensor(a.dtype(), a.shape()), Tensor(a.dtype(), with(batch, {count}))};

@@ -1,7 +1,9 @@
 // Decompositions of matrices in the last two axes, below the tape. Tensors are float32 or float64; leading axes are a
-// batch. Eigen computes them on one thread; no Eigen type is visible here.
+// batch. Eigen computes them on one thread; no Eigen type is visible here. How much they add up is noted in the
+// context.
 #pragma once
 
+#include "kernels/numeric/evaluation_context.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -10,11 +12,11 @@ namespace msrun {
 void require_square(const Tensor& a, const char* who);
 
 // Throws SkipError for a singular matrix.
-Tensor inverse(const Tensor& a);
+Tensor inverse(const EvaluationContext& context, const Tensor& a);
 
 // X with A X = B, in the dtype of b. The batch axes of a and b are the same; both are real, or both complex. Throws
 // SkipError for a singular matrix.
-Tensor solve(const Tensor& a, const Tensor& b);
+Tensor solve(const EvaluationContext& context, const Tensor& a, const Tensor& b);
 
 // The determinant as sign * exp(logarithm); 0 and -inf for a singular matrix.
 struct Determinant {
@@ -22,10 +24,10 @@ struct Determinant {
   Tensor sign;
   Tensor logarithm;  // of the absolute value
 };
-Determinant determinant(const Tensor& a);
+Determinant determinant(const EvaluationContext& context, const Tensor& a);
 
 // L with L L^T = A, of the lower triangle of A. Throws SkipError if A is not positive definite.
-Tensor cholesky(const Tensor& a);
+Tensor cholesky(const EvaluationContext& context, const Tensor& a);
 
 // A = U diag(s) V^T with falling s. With `full` U and V are square, else they have min(rows, columns) columns.
 struct SingularValues {
@@ -33,14 +35,14 @@ struct SingularValues {
   Tensor s;
   Tensor v;
 };
-SingularValues singular_values(const Tensor& a, bool full);
+SingularValues singular_values(const EvaluationContext& context, const Tensor& a, bool full);
 
 // A = Q R. With `full` Q is square, else it has min(rows, columns) columns.
 struct Orthogonal {
   Tensor q;
   Tensor r;
 };
-Orthogonal qr(const Tensor& a, bool full);
+Orthogonal qr(const EvaluationContext& context, const Tensor& a, bool full);
 
 // The same in the packed form that LAPACK's geqrf leaves: R on and above the diagonal, the vectors of the reflectors
 // below it; tau has their factors. Signs are those of LAPACK: an element of R's diagonal has the opposite sign of the
@@ -49,6 +51,6 @@ struct Reflectors {
   Tensor packed;
   Tensor tau;
 };
-Reflectors reflectors_of(const Tensor& a);
+Reflectors reflectors_of(const EvaluationContext& context, const Tensor& a);
 
 }  // namespace msrun

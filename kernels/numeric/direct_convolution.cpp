@@ -13,7 +13,6 @@
 #include "kernels/numeric/padded_copy.h"
 #include "kernels/numeric/pointwise_convolution.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/numeric/sums_in_order.h"
 #include "kernels/numeric/tiles.h"
 
@@ -159,9 +158,10 @@ void refuse_padding(const Convolution& c) {
 }
 
 template <class T>
-void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic, const T* start) {
-  note_sums(c.column_length(), c.batch * c.channels_out * c.windows.output_size());
-  if (c.windows.is_identity()) return pointwise_convolution(ConvolutionProduct::output, c, x, w, y, arithmetic, start);
+void convolve(const Convolution& c, const T* x, const T* w, T* y, const EvaluationContext& context, const T* start) {
+  context.note_sums(c.column_length(), c.batch * c.channels_out * c.windows.output_size());
+  if (c.windows.is_identity())
+    return pointwise_convolution(ConvolutionProduct::output, c, x, w, y, context.arithmetic, start);
   const std::array<PaddedAxis, 3> axes = input_axes(c.windows);
   const std::int64_t images = images_at_once<T>(c, axes, c.in_per_group());
   PaddedCopy<T> input(axes, c.in_per_group(), images);
@@ -170,7 +170,7 @@ void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmet
   const Spatial& extent = c.windows.output;
   const std::int64_t rows = c.out_per_group();
   const std::int64_t terms = c.column_length();
-  const std::int64_t used = arithmetic.summation.used(terms);
+  const std::int64_t used = context.arithmetic.summation.used(terms);
   const std::int64_t y_channel = c.windows.output_size();
   const std::int64_t x_image = c.channels_in * c.windows.input_size();
   ZeroedBuffer<T> result(rows * position_block<T>);
@@ -181,8 +181,8 @@ void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmet
       input.fill(x + n * x_image + group * c.in_per_group() * c.windows.input_size(), x_image, count);
       T* group_y = y + (n * c.channels_out + group * rows) * y_channel;
       multiply_in_blocks<T>(
-          weights, rows, input.data(), offsets, flat_positions(count, pitch, extent), accumulator_of<T>(arithmetic),
-          result,
+          weights, rows, input.data(), offsets, flat_positions(count, pitch, extent),
+          accumulator_of<T>(context.arithmetic), result,
           [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
             for_each_stretch(first, length, pitch, extent,
                              [&](std::int64_t image, const Spatial& at, std::int64_t from, std::int64_t stretch) {
@@ -198,9 +198,9 @@ void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmet
 }
 
 template <class T>
-void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, const Arithmetic& arithmetic) {
-  note_sums(c.batch * c.windows.output_size(), c.channels_out * c.column_length());
-  if (c.windows.is_identity()) return pointwise_convolution(ConvolutionProduct::weight, c, x, g, w, arithmetic);
+void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, const EvaluationContext& context) {
+  context.note_sums(c.batch * c.windows.output_size(), c.channels_out * c.column_length());
+  if (c.windows.is_identity()) return pointwise_convolution(ConvolutionProduct::weight, c, x, g, w, context.arithmetic);
   const std::array<PaddedAxis, 3> axes = input_axes(c.windows);
   // More images, because dot products want to be long.
   const std::int64_t images = images_at_once<T>(c, axes, c.in_per_group() + c.out_per_group(), 8 * block_bytes);
@@ -219,7 +219,7 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
   const std::int64_t g_image = c.channels_out * c.windows.output_size();
   const std::int64_t g_pitch = gradient.image() * images;
   const std::int64_t windows = c.batch * c.windows.output_size();
-  const Accumulator accumulator = accumulator_of<T>(arithmetic);
+  const Accumulator accumulator = accumulator_of<T>(context.arithmetic);
   std::fill_n(w, c.channels_out * c.column_length(), T{});
   for (std::int64_t group = 0; group < c.groups; ++group) {
     T* group_w = w + group * rows * c.column_length();
@@ -243,7 +243,7 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
       };
       std::int64_t positions = flat_positions(count, pitch, c.windows.output);
       // The last of them is the last window of the last image.
-      if (n + count == c.batch && arithmetic.summation.used(windows) < windows) --positions;
+      if (n + count == c.batch && context.arithmetic.summation.used(windows) < windows) --positions;
       // Zero times infinity would be NaN in the positions between the rows.
       const bool flat = all_finite(input.data(), input.size());
       const auto add_rows = [&](std::int64_t row, std::int64_t height) {
@@ -271,9 +271,10 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
   }
 }
 
-template void convolve(const Convolution&, const float*, const float*, float*, const Arithmetic&, const float*);
-template void convolve(const Convolution&, const double*, const double*, double*, const Arithmetic&, const double*);
-template void convolve_for_weight(const Convolution&, const float*, const float*, float*, const Arithmetic&);
-template void convolve_for_weight(const Convolution&, const double*, const double*, double*, const Arithmetic&);
+template void convolve(const Convolution&, const float*, const float*, float*, const EvaluationContext&, const float*);
+template void convolve(const Convolution&, const double*, const double*, double*, const EvaluationContext&,
+                       const double*);
+template void convolve_for_weight(const Convolution&, const float*, const float*, float*, const EvaluationContext&);
+template void convolve_for_weight(const Convolution&, const double*, const double*, double*, const EvaluationContext&);
 
 }  // namespace msrun

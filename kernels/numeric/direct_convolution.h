@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/numeric/evaluation_context.h"
 #include "kernels/numeric/sliding_windows.h"
-#include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -38,15 +38,15 @@ void refuse_padding(const Convolution& c);
 // Where such an accumulator is given, the sums of each output channel begin with its element of `start`, which is null
 // or has channels_out elements; other sums begin with 0 whatever it is.
 template <class T>
-void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic,
+void convolve(const Convolution& c, const T* x, const T* w, T* y, const EvaluationContext& context,
               const T* start = nullptr);
 
 // The gradient of x for the gradient g of y.
 template <class T>
-void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, const Arithmetic& arithmetic);
+void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, const EvaluationContext& context);
 
 // The gradient of w for the gradient g of y.
 template <class T>
-void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, const Arithmetic& arithmetic);
+void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, const EvaluationContext& context);
 
 }  // namespace msrun

@@ -9,7 +9,6 @@
 #include "kernels/numeric/convolution_blocks.h"
 #include "kernels/numeric/direct_convolution.h"
 #include "kernels/numeric/pointwise_convolution.h"
-#include "kernels/numeric/sums.h"
 
 namespace msrun {
 
@@ -119,9 +118,9 @@ struct ResidueClass {
 }  // namespace
 
 template <class T>
-void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, const Arithmetic& arithmetic) {
-  note_sums(c.out_per_group() * c.windows.kernel_size(), c.batch * c.channels_in * c.windows.input_size());
-  if (c.windows.is_identity()) return pointwise_convolution(ConvolutionProduct::input, c, g, w, x, arithmetic);
+void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, const EvaluationContext& context) {
+  context.note_sums(c.out_per_group() * c.windows.kernel_size(), c.batch * c.channels_in * c.windows.input_size());
+  if (c.windows.is_identity()) return pointwise_convolution(ConvolutionProduct::input, c, g, w, x, context.arithmetic);
   const Windows& windows = c.windows;
   std::array<std::vector<Residue>, 3> classes;
   std::array<PaddedAxis, 3> axes;
@@ -150,7 +149,7 @@ void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, cons
   for (std::int64_t group = 0; group < c.groups; ++group) {
     const T* group_w = w + group * outs * rows * windows.kernel_size();
     std::vector<PackedWeights<T>> weights;
-    for (const ResidueClass<T>& one : all) weights.push_back(one.pack(group_w, arithmetic.summation));
+    for (const ResidueClass<T>& one : all) weights.push_back(one.pack(group_w, context.arithmetic.summation));
     for_each_block(c.batch, images, [&](std::int64_t n, std::int64_t count) {
       gradient.fill(g + n * g_image + group * outs * windows.output_size(), g_image, count);
       T* group_x = x + n * x_image + group * rows * x_channel;
@@ -158,7 +157,7 @@ void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, cons
         const ResidueClass<T>& one = all[i];
         multiply_in_blocks<T>(
             weights[i], rows, gradient.data(), one.offsets, flat_positions(count, pitch, one.extent),
-            accumulator_of<T>(arithmetic), result,
+            accumulator_of<T>(context.arithmetic), result,
             [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
               for_each_stretch(first, length, pitch, one.extent,
                                [&](std::int64_t image, const Spatial& at, std::int64_t from, std::int64_t stretch) {
@@ -180,7 +179,7 @@ void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, cons
   }
 }
 
-template void convolve_for_input(const Convolution&, const float*, const float*, float*, const Arithmetic&);
-template void convolve_for_input(const Convolution&, const double*, const double*, double*, const Arithmetic&);
+template void convolve_for_input(const Convolution&, const float*, const float*, float*, const EvaluationContext&);
+template void convolve_for_input(const Convolution&, const double*, const double*, double*, const EvaluationContext&);
 
 }  // namespace msrun

@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace msrun {
-namespace {
-
-thread_local HeldSums* current = nullptr;
-
-}  // namespace
-
-HeldSums::HeldSums() : innermost_(current, this) {}
-
 void HeldSums::add_result(const Tensor& result) { results_.push_back(result.raw()); }
 
 std::int64_t HeldSums::longest() const {
@@ -25,14 +17,14 @@ std::int64_t HeldSums::chain() const {
   return chain;
 }
 
-void hold_sums(std::int64_t terms, std::int64_t chain) {
-  if (current != nullptr && terms > 1) current->held_.push_back({terms, chain});
+void HeldSums::hold(std::int64_t terms, std::int64_t chain) {
+  if (terms > 1) held_.push_back({terms, chain});
 }
 
-void release_sums(std::int64_t terms, const Tensor& sums) {
-  if (current == nullptr || std::ranges::find(current->results_, sums.raw()) == current->results_.end()) return;
-  const auto found = std::ranges::find(current->held_, terms, &HeldSums::Held::terms);
-  if (found != current->held_.end()) current->held_.erase(found);
+void HeldSums::release(std::int64_t terms, const Tensor& sums) {
+  if (std::ranges::find(results_, sums.raw()) == results_.end()) return;
+  const auto found = std::ranges::find(held_, terms, &Held::terms);
+  if (found != held_.end()) held_.erase(found);
 }
 
 }  // namespace msrun

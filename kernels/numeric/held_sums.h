@@ -8,27 +8,28 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/base/replaced.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
 
-// Collects what kernels note on the calling thread while it lives, in place of an outer one.
 class HeldSums {
  public:
-  HeldSums();
+  // Notes sums of that many terms, of whose additions so many wait for one another (sums.h).
+  void hold(std::int64_t terms, std::int64_t chain);
 
-  // Told before gradients are computed: a tensor that the call returns.
+  // A tensor that the call returns; told before gradients are computed. Its address is kept, and the tensor must live
+  // until the last release().
   void add_result(const Tensor& result);
+
+  // Called by a derivative that holds nothing of what its operator has added up and noted, `sums` of that many terms.
+  // What is computed of these may have derivatives that do hold them, unless they are what the call returns.
+  void release(std::int64_t terms, const Tensor& sums);
 
   // Terms of the longest sum that is left, and the most additions that wait for one another (sums.h); at least 1.
   std::int64_t longest() const;
   std::int64_t chain() const;
 
  private:
-  friend void hold_sums(std::int64_t terms, std::int64_t chain);
-  friend void release_sums(std::int64_t terms, const Tensor& sums);
-
   struct Held {
     std::int64_t terms;
     std::int64_t chain;
@@ -36,14 +37,6 @@ class HeldSums {
 
   std::vector<const std::byte*> results_;
   std::vector<Held> held_;  // the noted sums of more than one term, one for each note
-  Replaced<HeldSums*> innermost_;
 };
-
-// Notes sums of that many terms, of whose additions so many wait for one another; note_sums() does so.
-void hold_sums(std::int64_t terms, std::int64_t chain);
-
-// Called by a derivative that holds nothing of what its operator has added up and noted, `sums` of that many terms.
-// What is computed of these may have derivatives that do hold them, unless they are what the call returns.
-void release_sums(std::int64_t terms, const Tensor& sums);
 
 }  // namespace msrun

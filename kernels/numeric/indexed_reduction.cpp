@@ -229,7 +229,7 @@ Tensor reduce_at(const Tensor& x, const Selection& selection, const Tensor& valu
   const DType wide = wide_dtype(x.dtype());
   const Tensor source = values.to(wide).contiguous();
   Tensor result = x.to(wide).clone();
-  if (!picks(form.how)) note_sums_of(selection, x.numel());
+  if (!picks(form.how)) note_sums_of(context, selection, x.numel());
   visit_wide(x.dtype(), [&](auto element) {
     using T = decltype(element);
     const Reduction<T> reduction(selection, form, context.arithmetic);
@@ -254,7 +254,7 @@ IndexedReductionGradients reduce_at_vjp(const Tensor& x, const Selection& select
   const Tensor given = prepare(gradient);
   Tensor of_x(wide, x.shape());
   Tensor of_values(wide, selection.shape);
-  if (form.how == IndexedReduction::product) note_sums_of(selection, x.numel());
+  if (form.how == IndexedReduction::product) note_sums_of(context, selection, x.numel());
   const auto run = [&](auto element) {
     using T = decltype(element);
     const Reduction<T> reduction(selection, form, context.arithmetic);

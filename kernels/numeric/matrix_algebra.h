@@ -9,7 +9,16 @@ namespace msrun {
 
 inline Tensor transposed(const Tensor& a) { return a.transpose(-1, -2); }
 
-inline Tensor times(const Tensor& a, const Tensor& b) { return product(a, b, a.dtype(), {}); }
+// The product, as a device with sound arithmetic has it in an evaluation.
+class Times {
+ public:
+  explicit Times(const EvaluationContext& context) : context_(context.with_sound_arithmetic()) {}
+
+  Tensor operator()(const Tensor& a, const Tensor& b) const { return product(a, b, a.dtype(), context_); }
+
+ private:
+  EvaluationContext context_;
+};
 
 inline Tensor negative(const Tensor& a) {
   return map(a.dtype(), a, [](auto x) { return -x; });

@@ -11,7 +11,7 @@
 #include <initializer_list>
 
 #include "kernels/base/error.h"
-#include "kernels/numeric/sums.h"
+#include "kernels/numeric/evaluation_context.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -47,15 +47,15 @@ inline Dims with(Dims batch, std::initializer_list<std::int64_t> sizes) {
 
 // In the accumulator of a device, whatever is computed of an m x n matrix is a chain of up to min(m, n) steps, each of
 // which sums up rows and columns.
-inline void note_chain(const Tensor& tensor) {
+inline void note_chain(const EvaluationContext& context, const Tensor& tensor) {
   if (tensor.rank() < 2 || tensor.numel() == 0) return;
   const std::int64_t elements = tensor.size(-2) * tensor.size(-1);
-  note_sums(elements * std::min(tensor.size(-2), tensor.size(-1)), tensor.numel() / elements);
+  context.note_sums(elements * std::min(tensor.size(-2), tensor.size(-1)), tensor.numel() / elements);
 }
 
 // An argument of a decomposition.
-inline Tensor wide(const Tensor& tensor) {
-  note_chain(tensor);
+inline Tensor wide(const EvaluationContext& context, const Tensor& tensor) {
+  note_chain(context, tensor);
   return tensor.to(DType::float64).contiguous();
 }
 

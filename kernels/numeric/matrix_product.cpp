@@ -7,8 +7,6 @@
 #include "kernels/base/parallel.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/gemm.h"
-#include "kernels/numeric/stored_products.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/elementwise_map.h"
 
@@ -40,7 +38,7 @@ enum class Onto : std::uint8_t { nothing, result };
 
 // One product per batch position; result has the batch axes of the operands, or size 1 where they are summed.
 template <class T>
-void run_batches(const Tensor& a, const Tensor& b, const Dims& batch, Tensor& result, const Arithmetic& arithmetic,
+void run_batches(const Tensor& a, const Tensor& b, const Dims& batch, Tensor& result, const EvaluationContext& context,
                  Onto onto = Onto::nothing) {
   const MatrixView<T> first_a = last_two_axes<T>(a);
   const MatrixView<T> first_b = last_two_axes<T>(b);
@@ -48,8 +46,9 @@ void run_batches(const Tensor& a, const Tensor& b, const Dims& batch, Tensor& re
   const Dims b_strides = b.expand(with_matrix(batch, -1, -1)).strides();
   const Dims result_strides = result.expand(with_matrix(batch, -1, -1)).strides();
   const bool summed = element_count(batch) != element_count(batch_axes(result.shape()));
-  note_sums(first_a.columns * (element_count(batch) / element_count(batch_axes(result.shape()))), result.numel(),
-            form_of_product(first_a.rows, first_b.columns));
+  const Arithmetic& arithmetic = context.arithmetic;
+  context.note_sums(first_a.columns * (element_count(batch) / element_count(batch_axes(result.shape()))),
+                    result.numel(), form_of_product(first_a.rows, first_b.columns));
   Arithmetic of_parts = arithmetic;
   of_parts.summation = arithmetic.summation.whole();
   T* const target = result.mutable_data<T>();
@@ -97,15 +96,15 @@ Tensor merge_leading_axes(const Tensor& tensor) {
 }
 
 Tensor product_in(const Tensor& a, const Tensor& b, const Dims& batch, const Dims& shape, DType compute,
-                  const Arithmetic& arithmetic) {
+                  const EvaluationContext& context) {
   Tensor result(compute, shape);
   if (result.numel() == 0) return result;
   if (compute == DType::float64) {
-    run_batches<double>(a, b, batch, result, arithmetic);
+    run_batches<double>(a, b, batch, result, context);
   } else if (compute == DType::float32) {
-    run_batches<float>(a, b, batch, result, arithmetic);
+    run_batches<float>(a, b, batch, result, context);
   } else {
-    run_batches<std::int64_t>(a, b, batch, result, arithmetic);
+    run_batches<std::int64_t>(a, b, batch, result, context);
   }
   return result;
 }
@@ -166,17 +165,15 @@ Tensor as_operand(const Tensor& tensor, DType compute, OperandRounding rounding)
   return converted.permute(inverse).expand(shape);
 }
 
-Tensor product(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& arithmetic) {
+Tensor product(const Tensor& a, const Tensor& b, DType dtype, const EvaluationContext& context) {
   const Dims batch = broadcast_shapes(batch_axes(a.shape()), batch_axes(b.shape()));
-  return product_to(a, b, with_matrix(batch, a.size(-2), b.size(-1)), dtype, arithmetic);
+  return product_to(a, b, with_matrix(batch, a.size(-2), b.size(-1)), dtype, context);
 }
 
 namespace {
 
-Tensor complex_product_to(const Tensor& a, const Tensor& b, const Dims& shape, const Arithmetic& arithmetic) {
-  const auto times = [&](const Tensor& x, const Tensor& y) {
-    return product_to(x, y, shape, DType::float64, arithmetic);
-  };
+Tensor complex_product_to(const Tensor& a, const Tensor& b, const Dims& shape, const EvaluationContext& context) {
+  const auto times = [&](const Tensor& x, const Tensor& y) { return product_to(x, y, shape, DType::float64, context); };
   // A real operand is multiplied with each part of the other one.
   if (!is_complex(a.dtype())) return part_by_part(b, [&](const Tensor& part) { return times(a, part); });
   if (!is_complex(b.dtype())) return part_by_part(a, [&](const Tensor& part) { return times(part, b); });
@@ -189,7 +186,8 @@ Tensor complex_product_to(const Tensor& a, const Tensor& b, const Dims& shape, c
 
 }  // namespace
 
-Tensor product_onto(const Tensor& start, const Tensor& a, const Tensor& b, const Arithmetic& arithmetic) {
+Tensor product_onto(const Tensor& start, const Tensor& a, const Tensor& b, const EvaluationContext& context) {
+  const Arithmetic& arithmetic = context.arithmetic;
   const Tensor left = as_operand(a, DType::float32, arithmetic.operands.products);
   const Tensor right = as_operand(b, DType::float32, arithmetic.operands.products);
   const Dims batch = broadcast_shapes(batch_axes(a.shape()), batch_axes(b.shape()));
@@ -197,31 +195,32 @@ Tensor product_onto(const Tensor& start, const Tensor& a, const Tensor& b, const
   if (result.numel() == 0) return result;
   const Tensor first = start.to(DType::float32).expand(result.shape()).contiguous();
   std::copy_n(first.data<float>(), first.numel(), result.mutable_data<float>());
-  run_batches<float>(left, right, batch, result, arithmetic, Onto::result);
+  run_batches<float>(left, right, batch, result, context, Onto::result);
   return result;
 }
 
-Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dtype, const Arithmetic& arithmetic) {
+Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dtype, const EvaluationContext& context) {
+  const Arithmetic& arithmetic = context.arithmetic;
   if (a.size(-1) != b.size(-2)) {
     throw SkipError("Matrices of shapes " + tuple_text(a.shape()) + " and " + tuple_text(b.shape()) +
                     " cannot be multiplied.");
   }
-  if (is_complex(a.dtype()) || is_complex(b.dtype())) return complex_product_to(a, b, shape, arithmetic).to(dtype);
+  if (is_complex(a.dtype()) || is_complex(b.dtype())) return complex_product_to(a, b, shape, context).to(dtype);
   if (shape.size() == a.shape().size() && multiplies_stored(a, b, dtype, arithmetic)) {
     Tensor result(dtype, shape);
-    note_sums(b.size(0), result.numel(), form_of_product(a.size(0), b.size(1)));
+    context.note_sums(b.size(0), result.numel(), form_of_product(a.size(0), b.size(1)));
     gemm_stored(stored_matrix(a), stored_matrix(b), dtype, result.mutable_data<std::byte>());
     return result;
   }
   const DType compute = product_dtype(dtype);
-  if (stores_products() && compute == DType::float32) {
+  if (context.stores_products() && compute == DType::float32) {
     const auto stored = [&](const Dims& of_result) {
-      return product_to(a.to(DType::float64), b.to(DType::float64), of_result, DType::float64, arithmetic).to(compute);
+      return product_to(a.to(DType::float64), b.to(DType::float64), of_result, DType::float64, context).to(compute);
     };
     if (shape.size() <= 2) return stored(shape).to(dtype);
     // One product for each batch position, and then their sum.
     const Dims batch = broadcast_shapes(batch_axes(a.shape()), batch_axes(b.shape()));
-    return sum_to(stored(with_matrix(batch, a.size(-2), b.size(-1))), shape).to(dtype);
+    return sum_to(stored(with_matrix(batch, a.size(-2), b.size(-1))), shape, context.with_sound_arithmetic()).to(dtype);
   }
   const Tensor left = as_operand(a, compute, arithmetic.operands.products);
   const Tensor right = as_operand(b, compute, arithmetic.operands.products);
@@ -231,23 +230,21 @@ Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dty
     // axis.
     if (right.rank() == 2 && shape.size() == batch.size() + 2 && leading_axes_merge(left)) {
       const Tensor rows = merge_leading_axes(left);
-      return product_in(rows, right, {}, Dims{rows.size(0), right.size(1)}, compute, arithmetic)
-          .reshape(shape)
-          .to(dtype);
+      return product_in(rows, right, {}, Dims{rows.size(0), right.size(1)}, compute, context).reshape(shape).to(dtype);
     }
     const Tensor left_rows = left.transpose(-1, -2);
     if (shape.size() == 2 && left.shape().size() == right.shape().size() &&
         batch_axes(left.shape()) == batch_axes(right.shape()) && leading_axes_merge(left_rows) &&
         leading_axes_merge(right)) {
       return product_in(merge_leading_axes(left_rows).transpose(0, 1), merge_leading_axes(right), {}, shape, compute,
-                        arithmetic)
+                        context)
           .to(dtype);
     }
   }
   // Axes that the result lacks are axes of size 1 in it.
   Dims full = shape;
   while (full.size() < batch.size() + 2) full.insert(full.begin(), 1);
-  return product_in(left, right, batch, full, compute, arithmetic).reshape(shape).to(dtype);
+  return product_in(left, right, batch, full, compute, context).reshape(shape).to(dtype);
 }
 
 }  // namespace msrun

@@ -87,7 +87,7 @@ Tensor run_layer(const RecurrentLayer& layer, const RecurrentSteps& steps, const
     T* before = saved.previous.mutable_data<T>() + first * layer.width;
     std::copy_n(last.data<T>(), count * layer.width, before);
     const Tensor previous = saved.previous.slice(0, first, count).slice(1, 0, layer.output);
-    Tensor h_part = product(previous, weight, dtype, context.arithmetic).contiguous();
+    Tensor h_part = product(previous, weight, dtype, context).contiguous();
     T* part = h_part.mutable_data<T>();
     if (operands.bias.defined()) {
       const T* bias = operands.bias.data<T>();
@@ -106,8 +106,7 @@ Tensor run_layer(const RecurrentLayer& layer, const RecurrentSteps& steps, const
     }
     if (projected) {
       const Tensor h =
-          product(raw.slice(0, first, count), operands.projection.transpose(0, 1), dtype, context.arithmetic)
-              .contiguous();
+          product(raw.slice(0, first, count), operands.projection.transpose(0, 1), dtype, context).contiguous();
       for (std::int64_t entry = 0; entry < count; ++entry) {
         std::copy_n(h.data<T>() + entry * layer.output, layer.output,
                     result.mutable_data<T>() + (first + entry) * layer.width);
@@ -190,7 +189,7 @@ std::vector<Tensor> run_layer_backward(const RecurrentLayer& layer, const Recurr
     Tensor dh = d_state.slice(0, 0, count).slice(1, 0, layer.output).clone();
     if (projection.defined()) {
       std::copy_n(dh.data<T>(), dh.numel(), d_h.mutable_data<T>() + first * layer.output);
-      dh = product(dh, projection, dtype, context.arithmetic).contiguous();
+      dh = product(dh, projection, dtype, context).contiguous();
     }
     Tensor direct = Tensor::zeros(dtype, Dims{count, layer.output});
     for (std::int64_t entry = 0; entry < count; ++entry) {
@@ -202,7 +201,7 @@ std::vector<Tensor> run_layer_backward(const RecurrentLayer& layer, const Recurr
           d_input.mutable_data<T>() + row * layer.gates(), d_hidden.mutable_data<T>() + row * layer.gates(),
           direct.mutable_data<T>() + entry * layer.output, context.jitter_seed);
     }
-    const Tensor through = product(d_hidden.slice(0, first, count), weight, dtype, context.arithmetic).contiguous();
+    const Tensor through = product(d_hidden.slice(0, first, count), weight, dtype, context).contiguous();
     for (std::int64_t entry = 0; entry < count; ++entry) {
       for (std::int64_t i = 0; i < layer.output; ++i) {
         const std::int64_t at = entry * layer.output + i;
@@ -211,9 +210,9 @@ std::vector<Tensor> run_layer_backward(const RecurrentLayer& layer, const Recurr
     }
   }
   const Tensor previous = saved.previous.slice(1, 0, layer.output);
-  return {d_input, d_state, product(d_hidden.transpose(0, 1), previous, dtype, context.arithmetic),
-          sum(d_hidden, Dims{0}, false, context.arithmetic),
-          projection.defined() ? product(d_h.transpose(0, 1), saved.raw, dtype, context.arithmetic) : Tensor{}};
+  return {d_input, d_state, product(d_hidden.transpose(0, 1), previous, dtype, context),
+          sum(d_hidden, Dims{0}, false, context),
+          projection.defined() ? product(d_h.transpose(0, 1), saved.raw, dtype, context) : Tensor{}};
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/stored_products.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/elementwise_map.h"
 #include "kernels/tensor/memory.h"
@@ -225,16 +223,15 @@ Tensor gather_elements(const Tensor& x, std::int64_t axis, const Tensor& index) 
 }
 
 Tensor gather_elements_vjp(const Tensor& gradient, const Dims& shape, std::int64_t axis, const Tensor& index,
-                           const Arithmetic& arithmetic) {
+                           const EvaluationContext& context) {
   if (is_complex(gradient.dtype())) {
-    return part_by_part(gradient,
-                        [&](const Tensor& g) { return gather_elements_vjp(g, shape, axis, index, arithmetic); });
+    return part_by_part(gradient, [&](const Tensor& g) { return gather_elements_vjp(g, shape, axis, index, context); });
   }
   const DType wide = wide_dtype(gradient.dtype());
   const Tensor source = gradient.to(wide).contiguous();
   const Tensor values = index_values(index);
   // Every index may be the same.
-  if (values.numel() > 0 && values.rank() > 0) note_sums(values.size(axis), source.numel() / values.size(axis));
+  if (values.numel() > 0 && values.rank() > 0) context.note_sums(values.size(axis), source.numel() / values.size(axis));
   Tensor result = Tensor::zeros(wide, shape);
   const auto add = [&](auto zero) {
     using T = decltype(zero);
@@ -243,7 +240,7 @@ Tensor gather_elements_vjp(const Tensor& gradient, const Dims& shape, std::int64
     for_each_gathered_row(shape, axis, values, [&](const std::int64_t* at, std::int64_t count, const auto& steps) {
       for (std::int64_t i = 0; i < count; ++i) {
         T& sum = to[steps.position(at[i], i)];
-        sum = add_step(sum, from[i], arithmetic.summation.accumulator);
+        sum = add_step(sum, from[i], context.arithmetic.summation.accumulator);
       }
       from += count;
     });
@@ -397,19 +394,19 @@ Tensor put(const Tensor& x, const Selection& selection, const Tensor& values) {
 }
 
 Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values, double alpha,
-               const Arithmetic& arithmetic) {
+               const EvaluationContext& context) {
   if (is_complex(x.dtype())) {
     const Tensor added = values.to(x.dtype());
-    return complex_of(put_sum(real_part(x), selection, real_part(added), alpha, arithmetic),
-                      put_sum(imaginary_part(x), selection, imaginary_part(added), alpha, arithmetic));
+    return complex_of(put_sum(real_part(x), selection, real_part(added), alpha, context),
+                      put_sum(imaginary_part(x), selection, imaginary_part(added), alpha, context));
   }
-  const DType wide = dtype_of_sums(wide_dtype(x.dtype()), arithmetic.summation.accumulator);
+  const DType wide = context.dtype_of_sums(wide_dtype(x.dtype()));
   const Tensor source = values.to(wide).expand(selection.shape).contiguous();
   Tensor result = x.dtype() == wide ? x.clone() : x.to(wide).contiguous();
-  note_sums_of(selection, x.numel());
+  note_sums_of(context, selection, x.numel());
   const auto add = [&](auto one) {
     using T = decltype(one);
-    add_runs<T>(selection, source.data<T>(), number_as<T>(alpha), arithmetic.summation.accumulator,
+    add_runs<T>(selection, source.data<T>(), number_as<T>(alpha), context.arithmetic.summation.accumulator,
                 result.mutable_data<T>());
   };
   switch (wide) {
@@ -453,17 +450,17 @@ bool are_few_rows(const Selection& selection, std::int64_t elements) {
 
 }  // namespace
 
-Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& selection, const Arithmetic& arithmetic,
+Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& selection, const EvaluationContext& context,
                 std::optional<DType> stored) {
   const DType dtype = stored.value_or(gradient.dtype());
   if (is_complex(gradient.dtype()))
-    return put_sum(Tensor::zeros(gradient.dtype(), shape), selection, gradient, 1, arithmetic).to(dtype);
-  const DType wide = dtype_of_sums(wide_dtype(gradient.dtype()), arithmetic.summation.accumulator);
+    return put_sum(Tensor::zeros(gradient.dtype(), shape), selection, gradient, 1, context).to(dtype);
+  const DType wide = context.dtype_of_sums(wide_dtype(gradient.dtype()));
   const Tensor source = gradient.to(wide).expand(selection.shape).contiguous();
-  note_sums_of(selection, element_count(shape));
+  note_sums_of(context, selection, element_count(shape));
   if (wide == dtype || !are_few_rows(selection, element_count(shape))) {
     Tensor sums = Tensor::zeros(wide, shape);
-    add_all(selection, source, arithmetic, sums);
+    add_all(selection, source, context.arithmetic, sums);
     return sums.to(dtype);
   }
   std::vector<std::int64_t> used = selection.starts;
@@ -475,7 +472,7 @@ Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& sele
   for (const std::int64_t start : selection.starts)
     among_used.starts.push_back((std::ranges::lower_bound(used, start) - used.begin()) * selection.run);
   Tensor sums = Tensor::zeros(wide, Dims{std::ssize(used), selection.run});
-  add_all(among_used, source, arithmetic, sums);
+  add_all(among_used, source, context.arithmetic, sums);
   const Tensor rounded = sums.to(dtype);
   Tensor result = Tensor::zeros(dtype, shape);
   const std::size_t size = size_of(dtype);

@@ -8,10 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
+
+struct EvaluationContext;
 
 struct Selection {
   Dims shape;                        // of what is selected
@@ -33,7 +34,7 @@ Selection gather_selection(const Dims& shape, std::int64_t axis, const Tensor& i
 // positions down.
 Tensor gather_elements(const Tensor& x, std::int64_t axis, const Tensor& index);
 Tensor gather_elements_vjp(const Tensor& gradient, const Dims& shape, std::int64_t axis, const Tensor& index,
-                           const Arithmetic& arithmetic);
+                           const EvaluationContext& context);
 
 // Whole slices along axis, for a 0-d or 1-d index.
 Selection slices_selection(const Dims& shape, std::int64_t axis, const Tensor& index, bool wraps);
@@ -54,7 +55,7 @@ std::vector<std::int64_t> nonzero_positions(const Tensor& tensor);
 std::int64_t most_at_one_place(const Selection& selection, std::int64_t elements);
 
 // Notes (sums.h) that what is selected is added up at its places in a source of so many elements.
-void note_sums_of(const Selection& selection, std::int64_t elements);
+void note_sums_of(const EvaluationContext& context, const Selection& selection, std::int64_t elements);
 
 Tensor take(const Tensor& x, const Selection& selection);
 
@@ -63,12 +64,12 @@ Tensor take(const Tensor& x, const Selection& selection);
 Tensor put(const Tensor& x, const Selection& selection, const Tensor& values);
 
 // x plus alpha times the values, summed in order in the wide dtype and rounded once.
-Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values, double alpha = 1,
-               const Arithmetic& arithmetic = {});
+Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values, double alpha,
+               const EvaluationContext& context);
 
 // Gradients with respect to the source of take and put. The former is summed in the wide dtype and rounded once, to
 // `stored` if given, else to the dtype of the gradient.
-Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& selection, const Arithmetic& arithmetic,
+Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& selection, const EvaluationContext& context,
                 std::optional<DType> stored = std::nullopt);
 Tensor put_vjp(const Tensor& gradient, const Selection& selection);
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/numeric/evaluation_context.h"
 #include "kernels/numeric/selection.h"
-#include "kernels/numeric/sums.h"
 
 namespace msrun {
 
@@ -32,9 +32,9 @@ std::int64_t most_at_one_place(const Selection& selection, std::int64_t elements
   return most;
 }
 
-void note_sums_of(const Selection& selection, std::int64_t elements) {
+void note_sums_of(const EvaluationContext& context, const Selection& selection, std::int64_t elements) {
   const std::int64_t terms = most_at_one_place(selection, elements) + 1;
-  note_sums(terms, (std::ssize(selection.starts) * selection.run + terms - 1) / terms);
+  context.note_sums(terms, (std::ssize(selection.starts) * selection.run + terms - 1) / terms);
 }
 
 }  // namespace msrun

@@ -30,7 +30,9 @@ Tensor convolve_for_input_by_columns(const Convolution& c, const Tensor& g, cons
   return result;
 }
 
-Tensor convolve_for_weight_by_samples(const Convolution& c, const Tensor& x, const Tensor& g, const Dims& shape) {
+Tensor convolve_for_weight_by_samples(const EvaluationContext& context, const Convolution& c, const Tensor& x,
+                                      const Tensor& g, const Dims& shape) {
+  const EvaluationContext sound = context.with_sound_arithmetic();
   Convolution one = c;
   one.batch = 1;
   Tensor result = Tensor::zeros(DType::float64, shape);
@@ -38,7 +40,7 @@ Tensor convolve_for_weight_by_samples(const Convolution& c, const Tensor& x, con
   for (std::int64_t i = 0; i < c.batch; ++i) {
     convolve_for_weight(one, x.data<double>() + i * c.channels_in * c.windows.input_size(),
                         g.data<double>() + i * c.channels_out * c.windows.output_size(), part.mutable_data<double>(),
-                        {});
+                        sound);
     double* sums = result.mutable_data<double>();
     for (std::int64_t k = 0; k < result.numel(); ++k) sums[k] = stored(sums[k] + part.data<double>()[k]);
   }

@@ -13,6 +13,7 @@ Tensor convolve_for_input_by_columns(const Convolution& c, const Tensor& g, cons
 
 // The gradient of w for the gradient g of y: that of each sample is added to that of those before and rounded to
 // float32.
-Tensor convolve_for_weight_by_samples(const Convolution& c, const Tensor& x, const Tensor& g, const Dims& shape);
+Tensor convolve_for_weight_by_samples(const EvaluationContext& context, const Convolution& c, const Tensor& x,
+                                      const Tensor& g, const Dims& shape);
 
 }  // namespace msrun

@@ -1,14 +1,10 @@
 #include "kernels/numeric/sums.h"
 
+#include <algorithm>
 #include <bit>
-
-#include "kernels/numeric/held_sums.h"
-#include "kernels/tensor/work.h"
 
 namespace msrun {
 namespace {
-
-thread_local SumRecorder* current = nullptr;
 
 // The longest block in which a device adds one term after the other: a thread's share, or what one vector register adds
 // up. A tree adds the blocks.
@@ -26,20 +22,6 @@ std::int64_t chained_additions(std::int64_t terms, SumForm form) {
   if (terms <= longest_block) return terms;
   const auto blocks = static_cast<std::uint64_t>((terms + longest_block - 1) / longest_block);
   return longest_block + std::bit_width(blocks - 1);
-}
-
-SumRecorder::SumRecorder() : innermost_(current, this) {}
-
-void note_sums(std::int64_t terms, std::int64_t results, SumForm form) {
-  const double additions = static_cast<double>(terms) * static_cast<double>(results);
-  take_work(additions);
-  const std::int64_t chain = chained_additions(terms, form);
-  hold_sums(terms, chain);
-  if (current == nullptr) return;
-  SumStatistics& seen = current->seen_;
-  seen.longest = std::max(seen.longest, terms);
-  seen.chain = std::max(seen.chain, chain);
-  seen.additions += additions;
 }
 
 }  // namespace msrun

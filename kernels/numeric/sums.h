@@ -1,11 +1,8 @@
-// How much an evaluation adds up. Kernels that accumulate say so here; whoever judges the result's rounding learns how
-// long its sums were, and what evaluating the call once more would cost.
+// How much an evaluation adds up. Kernels that accumulate say so (EvaluationContext::note_sums); whoever judges the
+// result's rounding learns how long its sums were, and what evaluating the call once more would cost.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-
-#include "kernels/base/replaced.h"
 
 namespace msrun {
 
@@ -27,25 +24,5 @@ struct SumStatistics {
   std::int64_t chain = 1;    // the most chained_additions() of a sum behind one
   double additions = 0;      // of all sums together
 };
-
-// Collects what kernels note on the calling thread while it lives. An inner one collects in the outer one's stead until
-// it ends.
-class SumRecorder {
- public:
-  SumRecorder();
-
-  const SumStatistics& seen() const { return seen_; }
-
- private:
-  friend void note_sums(std::int64_t terms, std::int64_t results, SumForm form);
-
-  SumStatistics seen_;
-  Replaced<SumRecorder*> innermost_;
-};
-
-// Called by a kernel once per tensor it computes, before it does, on the thread that evaluates the call: every one of
-// results elements is a sum of up to this many terms. They count as work of the call: throws SkipError where that is
-// out of proportion (kernels/tensor/work.h).
-void note_sums(std::int64_t terms, std::int64_t results, SumForm form = SumForm::series);
 
 }  // namespace msrun

@@ -10,7 +10,6 @@
 
 #include "kernels/base/error.h"
 #include "kernels/compare/bounds/varied_numbers.h"
-#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/stored_products.h"
 #include "kernels/tensor/changed_elements.h"
 #include "kernels/tensor/complex.h"
@@ -429,11 +428,11 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
       options.arithmetic = how.arithmetic;
       options.jitter_seed = how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0;
       options.steps.are_stored = how.composed;
-      std::optional<StoredProducts> products;
-      if (how.stored) products.emplace(how.smallest);
+      if (how.stored) options.stored_products = StoredProducts{how.smallest};
       Evaluation rounded = evaluate(op_, how.in_float32 ? kept_in_float32(call, stands_for_half) : call, options);
-      results.push_back(
-          {std::move(bench), std::move(rounded), products && products->any(), products && products->adds()});
+      const bool has_products = rounded.notes.has_products;
+      const bool adds_products = rounded.notes.adds_products;
+      results.push_back({std::move(bench), std::move(rounded), has_products, adds_products});
     }
   } catch (const SkipError&) {
     known->refused = true;

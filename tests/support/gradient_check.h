@@ -71,9 +71,9 @@ inline std::vector<double> forward(const std::string& type, const std::string& a
 
 // Gradients of all float64 tensor arguments for the cotangent `gradient` (all ones if undefined).
 inline std::vector<std::vector<double>> gradients(const std::string& type, const std::string& api, const List& args,
-                                                  const Dict& kwargs = {}, Tensor gradient = {},
-                                                  std::size_t output = 0) {
-  Tape tape;
+                                                  const Dict& kwargs = {}, Tensor gradient = {}, std::size_t output = 0,
+                                                  const EvaluationContext& context = {}) {
+  Tape tape(context);
   std::vector<Var> leaves;
   const Var result = call(type, api, args, kwargs, tape, leaves, output);
   if (!gradient.defined()) gradient = Tensor::full(DType::float64, result.shape(), 1);

@@ -11,7 +11,6 @@
 #include "kernels/compare/compare.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/io/files/paths.h"
-#include "kernels/numeric/sums.h"
 #include "tools/op_generate/drawn_inputs.h"
 #include "tools/op_generate/python_text.h"
 #include "tools/op_generate/table.h"
@@ -131,15 +130,15 @@ std::vector<std::optional<DType>> computed_dtypes(const RecordedCase& recorded, 
 
 // A table is judged by its standard alone; a pre-check looks at the cosine and the largest absolute error first, and
 // passes sums that cancel, whose relative errors are large. Of what it does not pass it asks whether rounding explains
-// it: the last place of a bfloat16 is more than a thousandth. longest: terms of the longest sum. index: of the table,
+// it: the last place of a bfloat16 is more than a thousandth. index: of the table,
 // empty or "1".
 void tell_what_is_no_fault(const Operator& op, const RecordedCase& recorded, const Value& device, const Value& bench,
-                           std::int64_t longest, const std::string& index, const NativeRun& run) {
+                           const std::string& index, const NativeRun& run) {
   const List* list = device.get<List>();
   const List* other = bench.get<List>();
   for (std::size_t i = 0; list != nullptr && other != nullptr && i < std::min(list->size(), other->size()); ++i) {
     const std::string place = index.empty() ? std::to_string(i) : index + "." + std::to_string(i);
-    tell_what_is_no_fault(op, recorded, (*list)[i], (*other)[i], longest, place, run);
+    tell_what_is_no_fault(op, recorded, (*list)[i], (*other)[i], place, run);
   }
   const Tensor* tensor = device.get<Tensor>();
   if (tensor == nullptr || !bench.is<Tensor>() || !is_floating(tensor->dtype())) return;
@@ -153,7 +152,7 @@ void tell_what_is_no_fault(const Operator& op, const RecordedCase& recorded, con
   const Tensor& expected = *bench.get<Tensor>();
   if (expected.shape() != tensor->shape() || !is_floating(expected.dtype())) return;
   SumModel model;
-  model.longest = longest;
+  model.longest = 1;
   if (is_acceptable(fit_rounding(expected, *tensor, model), tensor->numel())) {
     run.report(subject + "rounding to " + std::string(torch_name(tensor->dtype())) +
                " explains it, and nothing speaks against it.");
@@ -173,13 +172,12 @@ void run_natively(const RecordedCase& recorded, const NativeRun& run, std::ostre
     const BuiltCall drawn = inputs.next();
     if (!run.inputs_path.empty()) listing.add(drawn);
     const Value device = of_device(*op, recorded, drawn.call);
-    const SumRecorder sums;
     const Value bench = of_benchmark(*op, recorded, drawn.call);
     const ComparedOutputs found =
         compared_results(device, bench, recorded.standard, computed_dtypes(recorded, drawn.call));
     out << "Compare result:\n" << found.text;
     unknown += found.unknown;
-    tell_what_is_no_fault(*op, recorded, device, bench, sums.seen().longest, "", run);
+    tell_what_is_no_fault(*op, recorded, device, bench, "", run);
   }
   if (unknown > 0) out << nan_notice(unknown);
   out << "Compare finished.\n";

@@ -50,15 +50,15 @@ namespace elementwise_detail {
 // The edge from z = f(a, b) to one of its operands.
 template <class V>
 Edge binary_edge(const Var& operand, const Var& a, const Var& b, const Tensor& z, V vjp) {
-  return {operand, [a = a.tensor(), b = b.tensor(), z, vjp, shape = operand.shape(), arithmetic = operand.arithmetic()](
-                       const Tensor& g) { return sum_to(map(z.dtype(), a, b, z, g, vjp), shape, arithmetic); }};
+  return {operand, [a = a.tensor(), b = b.tensor(), z, vjp, shape = operand.shape(), &context = operand.context()](
+                       const Tensor& g) { return sum_to(map(z.dtype(), a, b, z, g, vjp), shape, context); }};
 }
 
 template <class V>
 Edge ternary_edge(const Var& operand, const Var& a, const Var& b, const Var& c, DType dtype, V vjp) {
   return {operand, [a = a.tensor(), b = b.tensor(), c = c.tensor(), dtype, vjp, shape = operand.shape(),
-                    arithmetic = operand.arithmetic()](const Tensor& g) {
-            return sum_to(map(dtype, a, b, c, g, vjp), shape, arithmetic);
+                    &context = operand.context()](const Tensor& g) {
+            return sum_to(map(dtype, a, b, c, g, vjp), shape, context);
           }};
 }
 

@@ -184,9 +184,8 @@ Tensor triangle_indices(std::int64_t rows, std::int64_t columns, std::int64_t of
 Var overwrite(const Var& x, const Var& value) {
   const Tensor y = value.tensor().to(x.dtype()).expand(x.shape()).clone();
   const Edge to_x{x, [](const Tensor& g) { return Tensor::zeros(g.dtype(), g.shape()); }};
-  const Edge to_value{value, [shape = value.shape(), arithmetic = x.arithmetic()](const Tensor& g) {
-                        return sum_to(g, shape, arithmetic);
-                      }};
+  const Edge to_value{
+      value, [shape = value.shape(), &context = x.context()](const Tensor& g) { return sum_to(g, shape, context); }};
   return x.tape().record(y, {to_x, to_value});
 }
 

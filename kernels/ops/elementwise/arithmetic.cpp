@@ -19,8 +19,8 @@ namespace {
 // The edge to an operand of z = f(a, b) whose gradient vjp(g) needs less than all of a, b and z.
 template <class V>
 Edge edge_to(const Var& operand, V vjp) {
-  return {operand, [vjp, shape = operand.shape(), arithmetic = operand.arithmetic()](const Tensor& g) {
-            return sum_to(vjp(g), shape, arithmetic);
+  return {operand, [vjp, shape = operand.shape(), &context = operand.context()](const Tensor& g) {
+            return sum_to(vjp(g), shape, context);
           }};
 }
 

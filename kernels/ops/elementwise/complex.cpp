@@ -24,19 +24,20 @@ Var polar(const Var& r, const Var& t) {
   const auto point = [](Complex radius, Complex angle) {
     return radius.real() * Complex(std::cos(angle.real()), std::sin(angle.real()));
   };
-  const Edge radial{r, [angle = t.tensor(), shape = r.shape(), dtype](const Tensor& g) {
+  const Edge radial{r, [angle = t.tensor(), shape = r.shape(), dtype, &context = r.context()](const Tensor& g) {
                       const auto along = [](Complex a, Complex gradient) {
                         return gradient.real() * std::cos(a.real()) + gradient.imag() * std::sin(a.real());
                       };
-                      return sum_to(map_complex(part_dtype(dtype), along, angle, g), shape);
+                      return sum_to(map_complex(part_dtype(dtype), along, angle, g), shape,
+                                    context.with_sound_arithmetic());
                     }};
-  const Edge angular{t, [radius = r.tensor(), angle = t.tensor(), shape = t.shape(), dtype](const Tensor& g) {
-                       const auto across = [](Complex size, Complex a, Complex gradient) {
-                         return size.real() *
-                                (gradient.imag() * std::cos(a.real()) - gradient.real() * std::sin(a.real()));
-                       };
-                       return sum_to(map_complex(part_dtype(dtype), across, radius, angle, g), shape);
-                     }};
+  const Edge angular{
+      t, [radius = r.tensor(), angle = t.tensor(), shape = t.shape(), dtype, &context = r.context()](const Tensor& g) {
+        const auto across = [](Complex size, Complex a, Complex gradient) {
+          return size.real() * (gradient.imag() * std::cos(a.real()) - gradient.real() * std::sin(a.real()));
+        };
+        return sum_to(map_complex(part_dtype(dtype), across, radius, angle, g), shape, context.with_sound_arithmetic());
+      }};
   return r.tape().record(map_complex(dtype, point, r.tensor(), t.tensor()), {radial, angular});
 }
 
@@ -108,9 +109,13 @@ Var imaginary(const Var& z) {
 }
 
 Var complex_of(const Var& re, const Var& im) {
-  return re.tape().record(complex_of(re.tensor(), im.tensor()),
-                          {{re, [shape = re.shape()](const Tensor& g) { return sum_to(real_part(g), shape); }},
-                           {im, [shape = im.shape()](const Tensor& g) { return sum_to(imaginary_part(g), shape); }}});
+  return re.tape().record(
+      complex_of(re.tensor(), im.tensor()),
+      {{re, [shape = re.shape(), &context = re.context()](
+                const Tensor& g) { return sum_to(real_part(g), shape, context.with_sound_arithmetic()); }},
+       {im, [shape = im.shape(), &context = re.context()](const Tensor& g) {
+          return sum_to(imaginary_part(g), shape, context.with_sound_arithmetic());
+        }}});
 }
 
 Var view_as_real(const Var& z) {

@@ -44,14 +44,14 @@ Var incomplete_gamma(const Var& a, const Var& x, F f, double slope) {
     return static_cast<T>(exact);
   };
   const auto vjp = [dtype, slope, a = a.tensor(), x = x.tensor(), shape = x.shape(),
-                    arithmetic = x.arithmetic()](const Tensor& gradient) {
+                    &context = x.context()](const Tensor& gradient) {
     const Tensor full = map(dtype, a, x, gradient, [slope](auto order, auto at, auto g) {
       const auto k = static_cast<double>(order);
       const auto t = static_cast<double>(at);
       return static_cast<decltype(g)>(slope * static_cast<double>(g) *
                                       std::exp((k - 1) * std::log(t) - t - log_gamma(k)));
     });
-    return sum_to(full, shape, arithmetic);
+    return sum_to(full, shape, context);
   };
   return x.tape().record(map(dtype, a.tensor(), x.tensor(), value), {{x, vjp}});
 }

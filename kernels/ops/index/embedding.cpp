@@ -44,13 +44,13 @@ Var look_up(const Var& weight, const Tensor& given, const Lookup& lookup) {
   rows.shape = indices.shape();
   rows.shape.push_back(weight.size(1));
   const auto selection = std::make_shared<const Selection>(std::move(rows));
-  const auto vjp = [=, shape = weight.shape(), arithmetic = weight.arithmetic()](const Tensor& g) {
+  const auto vjp = [=, shape = weight.shape(), &context = weight.context()](const Tensor& g) {
     Tensor contributions = g.to(wide_dtype(g.dtype()));
     if (lookup.scale_by_frequency) {
       contributions = map(contributions.dtype(), contributions, inverse_frequencies(indices, shape[0]).unsqueeze(-1),
                           [](auto v, auto scale) { return v * scale; });
     }
-    Tensor total = take_vjp(contributions, shape, *selection, arithmetic, g.dtype());
+    Tensor total = take_vjp(contributions, shape, *selection, context, g.dtype());
     if (lookup.padding) {
       const auto row = static_cast<std::size_t>(shape[1]) * size_of(g.dtype());
       std::memset(total.mutable_data<std::byte>() + static_cast<std::size_t>(*lookup.padding) * row, 0, row);
@@ -151,7 +151,7 @@ Var sum_bags(const Var& rows, const Bags& bags) {
   const auto sources = std::make_shared<const Selection>(slices_selection(rows.shape(), 0, member, false));
   const auto selection = std::make_shared<const Selection>(std::move(targets));
   const Tensor zeros = Tensor::zeros(rows.dtype(), Dims{bags.count, width});
-  return rows.tape().record(put_sum(zeros, *selection, take(rows.tensor(), *sources), 1, rows.arithmetic()),
+  return rows.tape().record(put_sum(zeros, *selection, take(rows.tensor(), *sources), 1, rows.context()),
                             {{rows, [=, shape = rows.shape()](const Tensor& g) {
                                 return put(Tensor::zeros(g.dtype(), shape), *sources, take(g, *selection));
                               }}});

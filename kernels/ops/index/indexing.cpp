@@ -26,15 +26,15 @@ SharedSelection share(Selection selection) { return std::make_shared<const Selec
 
 Var take(const Var& x, const SharedSelection& selection) {
   return x.tape().record(take(x.tensor(), *selection),
-                         {{x, [shape = x.shape(), selection, arithmetic = x.arithmetic()](const Tensor& g) {
-                             return take_vjp(g, shape, *selection, arithmetic);
+                         {{x, [shape = x.shape(), selection, &context = x.context()](const Tensor& g) {
+                             return take_vjp(g, shape, *selection, context);
                            }}});
 }
 
 // A view of source, which is x made row-major.
 Var take_view(const Var& x, const Tensor& source, const Tensor& view) {
-  return x.tape().record(view, {{x, [source, view, arithmetic = x.arithmetic()](const Tensor& g) {
-                                   return take_vjp(g, source.shape(), view_selection(source, view), arithmetic);
+  return x.tape().record(view, {{x, [source, view, &context = x.context()](const Tensor& g) {
+                                   return take_vjp(g, source.shape(), view_selection(source, view), context);
                                  }}});
 }
 
@@ -49,21 +49,22 @@ Var fitted(const Var& values, const Var& x, const Selection& selection) {
 Var put(const Var& x, const SharedSelection& selection, const Var& given) {
   const Var values = fitted(given, x, *selection);
   if (Choices* choices = x.context().choices()) choices->writes = Writes{selection, values.tensor()};
-  return x.tape().record(
-      put(x.tensor(), *selection, values.tensor()),
-      {{x, [selection](const Tensor& g) { return put_vjp(g, *selection); }},
-       {values, [selection, shape = values.shape()](const Tensor& g) { return sum_to(take(g, *selection), shape); }}});
+  return x.tape().record(put(x.tensor(), *selection, values.tensor()),
+                         {{x, [selection](const Tensor& g) { return put_vjp(g, *selection); }},
+                          {values, [selection, shape = values.shape(), &context = x.context()](const Tensor& g) {
+                             return sum_to(take(g, *selection), shape, context.with_sound_arithmetic());
+                           }}});
 }
 
 Var put_sum(const Var& x, const SharedSelection& selection, const Var& given, double alpha) {
   const Var values = fitted(given, x, *selection);
-  return x.tape().record(put_sum(x.tensor(), *selection, values.tensor(), alpha, x.arithmetic()),
+  return x.tape().record(put_sum(x.tensor(), *selection, values.tensor(), alpha, x.context()),
                          {{x, [](const Tensor& g) { return g; }},
-                          {values, [selection, alpha, shape = values.shape()](const Tensor& g) {
+                          {values, [selection, alpha, shape = values.shape(), &context = x.context()](const Tensor& g) {
                              const Tensor taken =
                                  map(g.dtype(), take(g, *selection),
                                      complex_too([alpha](auto v) { return static_cast<decltype(v)>(alpha) * v; }));
-                             return sum_to(taken, shape);
+                             return sum_to(taken, shape, context.with_sound_arithmetic());
                            }}});
 }
 
@@ -106,9 +107,13 @@ Var masked_fill(const Var& x, const Var& mask, const Var& value) {
                           complex_too([](auto v, auto set, auto fill) { return set != decltype(set){0} ? fill : v; }));
   const auto kept = complex_too([](auto set, auto g) { return set != decltype(set){0} ? decltype(g){0} : g; });
   const auto filled = complex_too([](auto set, auto g) { return set != decltype(set){0} ? g : decltype(g){0}; });
-  return x.tape().record(
-      y, {{x, [m, kept, shape = x.shape()](const Tensor& g) { return sum_to(map(g.dtype(), m, g, kept), shape); }},
-          {value, [m, filled](const Tensor& g) { return sum(map(g.dtype(), m, g, filled), {}, false); }}});
+  return x.tape().record(y, {{x,
+                              [m, kept, shape = x.shape(), &context = x.context()](const Tensor& g) {
+                                return sum_to(map(g.dtype(), m, g, kept), shape, context.with_sound_arithmetic());
+                              }},
+                             {value, [m, filled, &context = x.context()](const Tensor& g) {
+                                return sum(map(g.dtype(), m, g, filled), {}, false, context.with_sound_arithmetic());
+                              }}});
 }
 
 Var multiply_at(const Var& x, const SharedSelection& selection, const Var& values) {
@@ -237,8 +242,8 @@ Var same_slices(const Var& source, const Selection& selection) {
 
 Var gather(const Var& x, std::int64_t axis, const Tensor& index) {
   return x.tape().record(gather_elements(x.tensor(), axis, index),
-                         {{x, [=, shape = x.shape(), arithmetic = x.arithmetic()](const Tensor& g) {
-                             return gather_elements_vjp(g, shape, axis, index, arithmetic);
+                         {{x, [=, shape = x.shape(), &context = x.context()](const Tensor& g) {
+                             return gather_elements_vjp(g, shape, axis, index, context);
                            }}});
 }
 

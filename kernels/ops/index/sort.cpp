@@ -36,7 +36,9 @@ Value median_of_all(const Var& x, Rank rank) {
   }
   const Tensor flat = x.tensor().reshape(Dims{x.numel()});
   const Tensor y = take(flat, slices_selection(flat.shape(), 0, rank_index(flat, 0, rank), false)).reshape(Dims{});
-  return x.tape().record(y, {{x, [t = x.tensor(), y](const Tensor& g) { return share_over_ties(t, y, g, {}); }}});
+  return x.tape().record(y, {{x, [t = x.tensor(), y, &context = x.context()](const Tensor& g) {
+                                return share_over_ties(context, t, y, g, {});
+                              }}});
 }
 
 // First position whose boundary is not less than the value (greater, if `right`). NaN is larger than every boundary.

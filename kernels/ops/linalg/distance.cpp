@@ -10,9 +10,7 @@
 #include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/matrix_product.h"
-#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/norm_orders.h"
@@ -185,7 +183,7 @@ Var cdist(const Var& a, const Var& b, double p) {
   const Tensor x = a.tensor().to(compute).expand(shape_x).contiguous();
   const Tensor y = b.tensor().to(compute).expand(shape_y).contiguous();
   Tensor result(compute, shape);
-  note_sums(pairs.length, result.numel());
+  a.context().note_sums(pairs.length, result.numel());
   const bool by_products = p == 2 && a.context().jitter_seed != 0 && std::max(pairs.rows_x, pairs.rows_y) > few_rows;
   if (by_products && compute == DType::float64) {
     distances_by_products(pairs, x.data<double>(), y.data<double>(), result.mutable_data<double>());
@@ -196,20 +194,23 @@ Var cdist(const Var& a, const Var& b, double p) {
   } else {
     distances(pairs, p, x.data<float>(), y.data<float>(), result.mutable_data<float>());
   }
-  return a.tape().record(result.to(dtype), {a, b}, [=, from_a = a.shape(), from_b = b.shape()](const Tensor& g) {
-    Tensor gradient_x = Tensor::zeros(compute, x.shape());
-    Tensor gradient_y = Tensor::zeros(compute, y.shape());
-    const Tensor gradient = g.to(compute).contiguous();
-    note_sums(std::max(pairs.rows_x, pairs.rows_y), x.numel() + y.numel());
-    if (compute == DType::float64) {
-      distances_backward(pairs, p, x.data<double>(), y.data<double>(), result.data<double>(), gradient.data<double>(),
-                         gradient_x.mutable_data<double>(), gradient_y.mutable_data<double>());
-    } else {
-      distances_backward(pairs, p, x.data<float>(), y.data<float>(), result.data<float>(), gradient.data<float>(),
-                         gradient_x.mutable_data<float>(), gradient_y.mutable_data<float>());
-    }
-    return std::vector<Tensor>{sum_to(gradient_x, from_a), sum_to(gradient_y, from_b)};
-  });
+  return a.tape().record(
+      result.to(dtype), {a, b}, [=, &context = a.context(), from_a = a.shape(), from_b = b.shape()](const Tensor& g) {
+        Tensor gradient_x = Tensor::zeros(compute, x.shape());
+        Tensor gradient_y = Tensor::zeros(compute, y.shape());
+        const Tensor gradient = g.to(compute).contiguous();
+        context.note_sums(std::max(pairs.rows_x, pairs.rows_y), x.numel() + y.numel());
+        if (compute == DType::float64) {
+          distances_backward(pairs, p, x.data<double>(), y.data<double>(), result.data<double>(),
+                             gradient.data<double>(), gradient_x.mutable_data<double>(),
+                             gradient_y.mutable_data<double>());
+        } else {
+          distances_backward(pairs, p, x.data<float>(), y.data<float>(), result.data<float>(), gradient.data<float>(),
+                             gradient_x.mutable_data<float>(), gradient_y.mutable_data<float>());
+        }
+        const EvaluationContext sound = context.with_sound_arithmetic();
+        return std::vector<Tensor>{sum_to(gradient_x, from_a, sound), sum_to(gradient_y, from_b, sound)};
+      });
 }
 
 // Distances of rows i < j of one matrix, in the order (0, 1), (0, 2) ... (1, 2) ...
@@ -232,7 +233,7 @@ Var pdist(const Var& input, double p) {
   const std::int64_t length = x.size(1);
   require_bounded(x.shape());
   Tensor result(x.dtype(), {rows < 2 ? 0 : rows * (rows - 1) / 2});
-  note_sums(length, result.numel());
+  input.context().note_sums(length, result.numel());
   visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);
     with_norm<T>(p, [&](const auto& norm) {
@@ -242,10 +243,10 @@ Var pdist(const Var& input, double p) {
     });
   });
   return input.tape().record(result.to(input.dtype()),
-                             {{input, [=](const Tensor& gradient) {
+                             {{input, [=, &context = input.context()](const Tensor& gradient) {
                                  const Tensor g = to_compute(gradient.to(x.dtype()));
                                  Tensor of_x = Tensor::zeros(x.dtype(), x.shape());
-                                 note_sums(rows, x.numel());
+                                 context.note_sums(rows, x.numel());
                                  visit_compute(x.dtype(), [&](auto element) {
                                    using T = decltype(element);
                                    T* target = of_x.mutable_data<T>();

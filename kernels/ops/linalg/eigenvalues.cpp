@@ -30,10 +30,10 @@ struct Symmetric {
   Tensor values;   // rising
   Tensor vectors;  // orthonormal columns
 };
-Symmetric symmetric_eigenpairs(const Tensor& input, bool upper) {
+Symmetric symmetric_eigenpairs(const EvaluationContext& context, const Tensor& input, bool upper) {
   require_square(input, "eigh");
   // The solver reads the lower triangle.
-  const Tensor a = wide(upper ? transposed(input) : input);
+  const Tensor a = wide(context, upper ? transposed(input) : input);
   const std::int64_t n = a.size(-1);
   Symmetric result{Tensor(a.dtype(), with(batch_of(a), {n})), Tensor(a.dtype(), a.shape())};
   for (std::int64_t index = 0; a.numel() > 0 && index < matrix_count(a); ++index) {
@@ -61,13 +61,13 @@ struct SymmetricVars {
 };
 SymmetricVars eigh(const Var& a, bool upper) {
   require_float(a, "eigh");
-  const Symmetric pairs = symmetric_eigenpairs(a.tensor(), upper);
-  const Var values = a.tape().record(pairs.values, {{a, [pairs](const Tensor& g) {
+  const Symmetric pairs = symmetric_eigenpairs(a.context(), a.tensor(), upper);
+  const Var values = a.tape().record(pairs.values, {{a, [pairs, times = Times(a.context())](const Tensor& g) {
                                                        return times(multiplied(pairs.vectors, g.unsqueeze(-2)),
                                                                     transposed(pairs.vectors));
                                                      }}});
   const Var vectors = a.tape().record(
-      pairs.vectors, {{a, [pairs](const Tensor& g) {
+      pairs.vectors, {{a, [pairs, times = Times(a.context())](const Tensor& g) {
                          // Orthonormal vectors can only turn: of V^T g
                          // the antisymmetric part counts.
                          const Tensor& v = pairs.vectors;
@@ -92,9 +92,9 @@ struct General {
   Tensor values;
   Tensor vectors;
 };
-General general_eigenpairs(const Tensor& input, const char* who) {
+General general_eigenpairs(const EvaluationContext& context, const Tensor& input, const char* who) {
   require_square(input, who);
-  const Tensor a = wide(input);
+  const Tensor a = wide(context, input);
   const std::int64_t n = a.size(-1);
   General result{Tensor(DType::complex128, with(batch_of(a), {n})), Tensor(DType::complex128, a.shape())};
   for (std::int64_t index = 0; a.numel() > 0 && index < matrix_count(a); ++index) {
@@ -137,7 +137,8 @@ Packed packed_eigenpairs(const General& pairs) {
 
 // The gradient g of the vectors brought to the basis of eigenvectors: (V^H g - V^H V diag(Re V^H g)) / conj(gaps),
 // where gap (i, j) is values[j] - values[i]; 0 on the diagonal.
-Tensor in_basis_of_vectors(const General& pairs, const Tensor& g) {
+Tensor in_basis_of_vectors(const EvaluationContext& context, const General& pairs, const Tensor& g) {
+  const Times times(context);
   const std::int64_t n = pairs.vectors.size(-1);
   const Tensor adjoint = conjugate(transposed(pairs.vectors));
   Tensor result = times(adjoint, g).contiguous();
@@ -161,10 +162,12 @@ Tensor in_basis_of_vectors(const General& pairs, const Tensor& g) {
 
 // V^-H G V^H, real part, where G is diag(gradient of the values) or the gradient of the vectors brought to the basis
 // of eigenvectors. Throws SkipError where the vectors are dependent.
-Tensor eig_gradient(const General& pairs, const Tensor& of_values, const Tensor& of_vectors) {
-  const Tensor inner = of_vectors.defined() ? in_basis_of_vectors(pairs, of_vectors) : diag_embed(of_values, 0, -2, -1);
+Tensor eig_gradient(const EvaluationContext& context, const General& pairs, const Tensor& of_values,
+                    const Tensor& of_vectors) {
+  const Tensor inner =
+      of_vectors.defined() ? in_basis_of_vectors(context, pairs, of_vectors) : diag_embed(of_values, 0, -2, -1);
   const Tensor adjoint = conjugate(transposed(pairs.vectors));
-  return real_part(solve(adjoint, times(inner, adjoint))).contiguous();
+  return real_part(solve(context, adjoint, Times(context)(inner, adjoint))).contiguous();
 }
 
 bool all_real(const General& pairs) {
@@ -176,18 +179,19 @@ List packed_eig(const Var& input, bool with_vectors) {
   Raised raised;
   const Var a = raised(input);
   require_float(a, "eig");
-  const General pairs = general_eigenpairs(a.tensor(), "eig");
+  const General pairs = general_eigenpairs(a.context(), a.tensor(), "eig");
   const Packed packed = packed_eigenpairs(pairs);
-  const Var values =
-      a.tape().record(packed.values.to(a.dtype()),
-                      {{a, [pairs](const Tensor& g) { return eig_gradient(pairs, joined_pairs(wide(g)), {}); }}});
+  const Var values = a.tape().record(packed.values.to(a.dtype()),
+                                     {{a, [pairs, &context = a.context()](const Tensor& g) {
+                                         return eig_gradient(context, pairs, joined_pairs(wide(context, g)), {});
+                                       }}});
   if (!with_vectors) return {raised.back(values), raised.back(a.tape().constant(Tensor(a.dtype(), {0})))};
   const Var vectors = a.tape().record(packed.vectors.to(a.dtype()),
-                                      {{a, [pairs](const Tensor& g) {
+                                      {{a, [pairs, &context = a.context()](const Tensor& g) {
                                           if (!all_real(pairs)) {
                                             throw SkipError("eig: complex eigenvectors have no gradient here.");
                                           }
-                                          return eig_gradient(pairs, {}, g.to(DType::complex128).contiguous());
+                                          return eig_gradient(context, pairs, {}, g.to(DType::complex128).contiguous());
                                         }}});
   return {raised.back(values), raised.back(vectors)};
 }
@@ -196,7 +200,7 @@ List complex_eig(const Bound& args) {
   Raised raised;
   const Var a = raised(args.var("A"));
   require_float(a, "eig");
-  const General pairs = general_eigenpairs(a.tensor(), "eig");
+  const General pairs = general_eigenpairs(a.context(), a.tensor(), "eig");
   const DType dtype = complex_dtype(a.dtype());
   return {args.tape().constant(pairs.values.to(dtype)), args.tape().constant(pairs.vectors.to(dtype))};
 }

@@ -72,9 +72,9 @@ class Application {
 // Q X or Q^T X; X has as many rows as the packed matrix. All three have the same batch axes.
 Var apply_reflectors(const Var& packed, const Var& factors, const Var& x, bool transposed) {
   require_float(packed, "householder_product");
-  const Tensor a = wide(packed.tensor());
-  const Tensor tau = wide(factors.tensor());
-  const Tensor b = wide(x.tensor());
+  const Tensor a = wide(packed.context(), packed.tensor());
+  const Tensor tau = wide(packed.context(), factors.tensor());
+  const Tensor b = wide(packed.context(), x.tensor());
   const std::int64_t count = tau.size(-1);
   const auto each = [=](const auto& visit) {
     for (std::int64_t index = 0; index < matrix_count(b); ++index) {
@@ -87,20 +87,21 @@ Var apply_reflectors(const Var& packed, const Var& factors, const Var& x, bool t
   if (b.numel() > 0) {
     each([&](std::int64_t index, const Application& application) { matrix(result, index) = application.result(); });
   }
-  return packed.tape().record(result.to(packed.dtype()), {packed, factors, x}, [=](const Tensor& gradient) {
-    note_chain(a);
-    Tensor of_x = gradient.to(DType::float64).clone();
-    Tensor of_a = Tensor::zeros(DType::float64, a.shape());
-    Tensor of_tau = Tensor::zeros(DType::float64, tau.shape());
-    if (b.numel() > 0) {
-      each([&](std::int64_t index, Application& application) {
-        RowMatrix g = matrix(of_x, index);
-        application.back(g, matrix(of_a, index), of_tau.mutable_data<double>() + index * count);
-        matrix(of_x, index) = g;
+  return packed.tape().record(
+      result.to(packed.dtype()), {packed, factors, x}, [=, &context = packed.context()](const Tensor& gradient) {
+        note_chain(context, a);
+        Tensor of_x = gradient.to(DType::float64).clone();
+        Tensor of_a = Tensor::zeros(DType::float64, a.shape());
+        Tensor of_tau = Tensor::zeros(DType::float64, tau.shape());
+        if (b.numel() > 0) {
+          each([&](std::int64_t index, Application& application) {
+            RowMatrix g = matrix(of_x, index);
+            application.back(g, matrix(of_a, index), of_tau.mutable_data<double>() + index * count);
+            matrix(of_x, index) = g;
+          });
+        }
+        return std::vector<Tensor>{of_a, of_tau, of_x};
       });
-    }
-    return std::vector<Tensor>{of_a, of_tau, of_x};
-  });
 }
 
 void require_reflectors(const Var& packed, const Var& tau, const char* who) {
@@ -151,7 +152,7 @@ List packed_lstsq(const Var& right, const Var& left) {
   const bool tall = a.size(-2) >= a.size(-1);
   const std::int64_t n = std::min(a.size(-2), a.size(-1));
   // A wide matrix is factored as its transpose.
-  const Reflectors factors = reflectors_of(tall ? a.tensor() : transposed(a.tensor()));
+  const Reflectors factors = reflectors_of(a.context(), tall ? a.tensor() : transposed(a.tensor()));
   const Var packed = tape.constant(factors.packed);
   const Var tau = tape.constant(factors.tau);
   const Var r = slice(packed, -2, 0, n);
@@ -179,7 +180,9 @@ Dims with_columns(const Tensor& t, std::int64_t columns) {
 
 // Gradient for factors of a matrix with at least as many rows as columns, R square: (gQ + Q sym(M)) R^-T with
 // M = R gR^T - gQ^T Q, where sym mirrors the strictly lower triangle. One of the two may be undefined.
-Tensor tall_qr_gradient(const Tensor& q, const Tensor& r, const Tensor& of_q, const Tensor& of_r) {
+Tensor tall_qr_gradient(const EvaluationContext& context, const Tensor& q, const Tensor& r, const Tensor& of_q,
+                        const Tensor& of_r) {
+  const Times times(context);
   Tensor m;
   if (of_r.defined()) m = times(r, transposed(of_r));
   if (of_q.defined()) {
@@ -189,27 +192,29 @@ Tensor tall_qr_gradient(const Tensor& q, const Tensor& r, const Tensor& of_q, co
   const Tensor mirrored = added(triangle(m, 0, true), transposed(triangle(m, -1, true)));
   Tensor total = times(q, mirrored);
   if (of_q.defined()) total = added(total, of_q);
-  return transposed(solve(r, transposed(total)));
+  return transposed(solve(context, r, transposed(total)));
 }
 
 // A wide matrix is [X Y] with X = Q U square and Y = Q V: what reaches V goes to Y, and through Q to X.
-Tensor qr_gradient(const Orthogonal& factors, const Tensor& of_q, const Tensor& of_r) {
+Tensor qr_gradient(const EvaluationContext& context, const Orthogonal& factors, const Tensor& of_q,
+                   const Tensor& of_r) {
+  const Times times(context);
   const Tensor& q = factors.q;
   const Tensor& r = factors.r;
   const std::int64_t rows = r.size(-2);
   const std::int64_t further = r.size(-1) - rows;
   if (further < 0) throw SkipError("The gradient of qr with complete factors needs as many columns as rows.");
-  if (further == 0) return tall_qr_gradient(q, r, of_q, of_r);
+  if (further == 0) return tall_qr_gradient(context, q, r, of_q, of_r);
   const auto left = [rows](const Tensor& t) { return t.slice(-1, 0, rows); };
   if (!of_r.defined()) {
-    const Tensor of_x = tall_qr_gradient(q, left(r), of_q, {});
+    const Tensor of_x = tall_qr_gradient(context, q, left(r), of_q, {});
     return concatenate(of_x.dtype(), {of_x, Tensor::zeros(r.dtype(), with_columns(r, further))}, -1);
   }
   const Tensor y = times(q, r.slice(-1, rows, further));
   const Tensor of_v = of_r.slice(-1, rows, further);
   Tensor through_q = times(y, transposed(of_v));
   if (of_q.defined()) through_q = added(through_q, of_q);
-  const Tensor of_x = tall_qr_gradient(q, left(r), through_q, left(of_r));
+  const Tensor of_x = tall_qr_gradient(context, q, left(r), through_q, left(of_r));
   return concatenate(of_x.dtype(), {of_x, times(q, of_v)}, -1);
 }
 
@@ -217,9 +222,13 @@ List qr_operator(const Var& input, bool full) {
   Raised raised;
   const Var a = raised(input);
   require_float(a, "qr");
-  const Orthogonal factors = qr(a.tensor(), full);
-  const Var q = a.tape().record(factors.q, {{a, [factors](const Tensor& g) { return qr_gradient(factors, g, {}); }}});
-  const Var r = a.tape().record(factors.r, {{a, [factors](const Tensor& g) { return qr_gradient(factors, {}, g); }}});
+  const Orthogonal factors = qr(a.context(), a.tensor(), full);
+  const Var q = a.tape().record(
+      factors.q,
+      {{a, [factors, &context = a.context()](const Tensor& g) { return qr_gradient(context, factors, g, {}); }}});
+  const Var r = a.tape().record(
+      factors.r,
+      {{a, [factors, &context = a.context()](const Tensor& g) { return qr_gradient(context, factors, {}, g); }}});
   return {raised.back(q), raised.back(r)};
 }
 
@@ -227,7 +236,7 @@ OP("geqrf(Tensor input)", [](const Bound& args) -> Value {
   Raised raised;
   const Var a = raised(args.var("input"));
   require_float(a, "geqrf");
-  const Reflectors result = reflectors_of(a.tensor());
+  const Reflectors result = reflectors_of(a.context(), a.tensor());
   Tape& tape = args.tape();
   return List{raised.back(tape.constant(result.packed)), raised.back(tape.constant(result.tau))};
 });

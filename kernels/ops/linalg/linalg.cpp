@@ -33,16 +33,17 @@ void require_float(const Var& a, const char* who) {
 
 Var inverse(const Var& a) {
   require_float(a, "inverse");
-  const Tensor y = inverse(a.tensor());
-  return a.tape().record(
-      y, {{a, [y](const Tensor& g) { return negative(times(times(transposed(y), g), transposed(y))); }}});
+  const Tensor y = inverse(a.context(), a.tensor());
+  return a.tape().record(y, {{a, [y, times = Times(a.context())](const Tensor& g) {
+                                return negative(times(times(transposed(y), g), transposed(y)));
+                              }}});
 }
 
 namespace {
 
 // d det / d A: the cofactors, from the singular values, which also serves singular matrices.
-Tensor cofactors(const Tensor& a) {
-  const SingularValues svd = singular_values(a, true);
+Tensor cofactors(const EvaluationContext& context, const Tensor& a) {
+  const SingularValues svd = singular_values(context, a, true);
   const std::int64_t n = a.size(-1);
   Tensor products(svd.s.dtype(), svd.s.shape());
   visit_compute(svd.s.dtype(), [&](auto element) {
@@ -55,9 +56,9 @@ Tensor cofactors(const Tensor& a) {
       }
     }
   });
-  const Tensor signs = multiplied(determinant(svd.u).sign, determinant(svd.v).sign);
+  const Tensor signs = multiplied(determinant(context, svd.u).sign, determinant(context, svd.v).sign);
   const Tensor scaled = multiplied(svd.u, products.unsqueeze(-2));
-  const Tensor result = times(scaled, transposed(svd.v));
+  const Tensor result = Times(context)(scaled, transposed(svd.v));
   return multiplied(result, per_matrix(signs, result));
 }
 
@@ -82,17 +83,17 @@ Tensor regular_matrices(const Tensor& matrices, const Tensor& determinants) {
 Var det(const Var& a) {
   require_float(a, "det");
   const Tensor& matrices = a.tensor();
-  const Tensor value = determinant(matrices).value;
-  return a.tape().record(value, {{a, [matrices, value, &context = a.context()](const Tensor& g) {
-                                    const Tensor slope = multiplied(cofactors(matrices), per_matrix(g, matrices));
-                                    // Frameworks divide the determinant by the matrix: 0 by a singular one leaves 0.
-                                    const Tensor regular = regular_matrices(matrices, value);
-                                    const double* data = regular.data<double>();
-                                    const bool is_singular =
-                                        std::find(data, data + regular.numel(), 0.0) != data + regular.numel();
-                                    if (!is_singular || !context.gives_alternative()) return slope;
-                                    return multiplied(slope, per_matrix(regular.to(slope.dtype()), matrices));
-                                  }}});
+  const Tensor value = determinant(a.context(), matrices).value;
+  return a.tape().record(
+      value, {{a, [matrices, value, &context = a.context()](const Tensor& g) {
+                 const Tensor slope = multiplied(cofactors(context, matrices), per_matrix(g, matrices));
+                 // Frameworks divide the determinant by the matrix: 0 by a singular one leaves 0.
+                 const Tensor regular = regular_matrices(matrices, value);
+                 const double* data = regular.data<double>();
+                 const bool is_singular = std::find(data, data + regular.numel(), 0.0) != data + regular.numel();
+                 if (!is_singular || !context.gives_alternative()) return slope;
+                 return multiplied(slope, per_matrix(regular.to(slope.dtype()), matrices));
+               }}});
 }
 
 struct SignAndLogarithm {
@@ -102,11 +103,11 @@ struct SignAndLogarithm {
 
 SignAndLogarithm slogdet(const Var& a) {
   require_float(a, "slogdet");
-  const Determinant result = determinant(a.tensor());
-  const Var logarithm =
-      a.tape().record(result.logarithm, {{a, [matrices = a.tensor()](const Tensor& g) {
-                                            return multiplied(transposed(inverse(matrices)), per_matrix(g, matrices));
-                                          }}});
+  const Determinant result = determinant(a.context(), a.tensor());
+  const Var logarithm = a.tape().record(
+      result.logarithm, {{a, [matrices = a.tensor(), &context = a.context()](const Tensor& g) {
+                            return multiplied(transposed(inverse(context, matrices)), per_matrix(g, matrices));
+                          }}});
   return {result.sign, logarithm};
 }
 
@@ -114,10 +115,10 @@ SignAndLogarithm slogdet(const Var& a) {
 Var solve_matrices(const Var& a, const Var& b) {
   require_float(a, "solve");
   const Tensor& matrices = a.tensor();
-  const Tensor x = solve(matrices, b.tensor().to(a.dtype()));
-  return a.tape().record(x, {a, b}, [matrices, x](const Tensor& g) {
-    const Tensor of_b = solve(transposed(matrices), g);
-    return std::vector<Tensor>{negative(times(of_b, transposed(x))), of_b};
+  const Tensor x = solve(a.context(), matrices, b.tensor().to(a.dtype()));
+  return a.tape().record(x, {a, b}, [matrices, x, &context = a.context()](const Tensor& g) {
+    const Tensor of_b = solve(context, transposed(matrices), g);
+    return std::vector<Tensor>{negative(Times(context)(of_b, transposed(x))), of_b};
   });
 }
 
@@ -144,15 +145,15 @@ namespace {
 // Gradient of A: the symmetric part of L^-T P L^-1, where P is the lower triangle of L^T g with a halved diagonal.
 Var cholesky(const Var& a, bool upper) {
   require_float(a, "cholesky");
-  const Tensor l = cholesky(a.tensor());
+  const Tensor l = cholesky(a.context(), a.tensor());
   const Var lower = a.tape().record(
-      l, {{a, [l](const Tensor& g) {
-             const Tensor p = times(transposed(l), g);
+      l, {{a, [l, &context = a.context()](const Tensor& g) {
+             const Tensor p = Times(context)(transposed(l), g);
              const Tensor below = triangle(p, -1, true);
              const Tensor on_or_below = triangle(p, 0, true);
              const Tensor phi = map(p.dtype(), below, on_or_below, [](auto x, auto y) { return (x + y) / 2; });
-             const Tensor half = solve(transposed(l), phi);
-             const Tensor full = transposed(solve(transposed(l), transposed(half)));
+             const Tensor half = solve(context, transposed(l), phi);
+             const Tensor full = transposed(solve(context, transposed(l), transposed(half)));
              return map(full.dtype(), full, transposed(full), [](auto x, auto y) { return (x + y) / 2; });
            }}});
   return upper ? transpose(lower, -1, -2) : lower;
@@ -189,7 +190,7 @@ Var matrix_exponential(const Var& a) {
   require_float(a, "matrix_exp");
   if (a.numel() == 0) return a;
   const Tensor magnitude = map(DType::float64, a.tensor(), [](auto x) { return std::abs(x); });
-  const Tensor row_sums = sum(magnitude, Dims{-1}, false);
+  const Tensor row_sums = sum(magnitude, Dims{-1}, false, a.context().with_sound_arithmetic());
   double norm = 0;
   for (std::int64_t i = 0; i < row_sums.numel(); ++i) norm = std::max(norm, row_sums.data<double>()[i]);
   if (!std::isfinite(norm) || norm > 0x1p60) throw SkipError("matrix_exp: the input is too large or not finite.");
@@ -210,7 +211,7 @@ Var trace(const Var& a) {
   if (a.rank() != 2) throw SkipError("trace: expected a matrix.");
   const Placement diagonal = diagonal_placement(a.shape(), a.tensor().strides(), 0, 0, 1);
   Tensor result =
-      sum(a.tensor().with_strides(diagonal.shape, diagonal.strides, diagonal.offset), Dims{}, false, a.arithmetic());
+      sum(a.tensor().with_strides(diagonal.shape, diagonal.strides, diagonal.offset), Dims{}, false, a.context());
   return a.tape().record(result, {{a, [shape = a.shape()](const Tensor& g) {
                                      const Placement own = diagonal_placement(shape, row_major_strides(shape), 0, 0, 1);
                                      return embed(shape, own.strides, own.offset, g.expand(own.shape));

@@ -126,16 +126,19 @@ LuParts unpack(const Var& lu) {
 // them, L2 or U2,
 //   gB1 = L1^-T [strictly lower of (L1^T gL1 - gU2 U2^T) + upper of (gU1 U1^T - L2^T gL2)] U1^-T,
 //   gB2 = L1^-T gU2 or gL2 U1^-T.
-Tensor lu_gradient(const Tensor& lu, const Tensor& permutation, const Tensor& g) {
+Tensor lu_gradient(const EvaluationContext& context, const Tensor& lu, const Tensor& permutation, const Tensor& g) {
+  const Times times(context);
   const std::int64_t rows = lu.size(-2);
   const std::int64_t columns = lu.size(-1);
   const std::int64_t n = std::min(rows, columns);
   const auto corner = [n](const Tensor& x) { return x.slice(-2, 0, n).slice(-1, 0, n); };
   const Tensor square = corner(lu);
   const Tensor of_square = corner(g);
-  const auto divide_left = [&](const Tensor& x) { return solve_triangular(transposed(square), x, true, true); };
+  const auto divide_left = [&](const Tensor& x) {
+    return solve_triangular(context, transposed(square), x, true, true);
+  };
   const auto divide_right = [&](const Tensor& x) {
-    return transposed(solve_triangular(square, transposed(x), true, false));
+    return transposed(solve_triangular(context, square, transposed(x), true, false));
   };
   // L1^T gL1: the ones on the diagonal of L1 add gL1 itself.
   const Tensor of_lower = triangle(of_square, -1, true);
@@ -155,7 +158,7 @@ Tensor lu_gradient(const Tensor& lu, const Tensor& permutation, const Tensor& g)
   }
   parts.insert(parts.begin(), divide_right(divide_left(added(triangle(below, -1, true), triangle(above, 0, false)))));
   const Tensor whole = concatenate(g.dtype(), parts, g.rank() + axis);
-  Tape tape;
+  Tape tape(context.with_sound_arithmetic());
   return gather_rows(tape.constant(whole), inverse_permutation(permutation)).tensor();
 }
 
@@ -167,10 +170,11 @@ struct Lu {
 Lu lu_factor(const Var& a, bool pivot) {
   require_float(a, "lu_factor");
   const LuFactors factors = lu_factors(a.tensor(), pivot);
-  const Var lu = a.tape().record(factors.lu, {{a, [lu = factors.lu, pivots = factors.pivots](const Tensor& g) {
-                                                 if (g.numel() == 0) return g;
-                                                 return lu_gradient(lu, permutation_of(pivots, lu.size(-2)), g);
-                                               }}});
+  const Var lu = a.tape().record(
+      factors.lu, {{a, [lu = factors.lu, pivots = factors.pivots, &context = a.context()](const Tensor& g) {
+                      if (g.numel() == 0) return g;
+                      return lu_gradient(context, lu, permutation_of(pivots, lu.size(-2)), g);
+                    }}});
   return {lu, factors};
 }
 

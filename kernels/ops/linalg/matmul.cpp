@@ -10,7 +10,6 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/matrix_product.h"
-#include "kernels/numeric/stored_products.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/requirements.h"
@@ -27,19 +26,19 @@ std::pair<Tensor, Tensor> operands(const Var& a, const Var& b, bool stored) {
 // At least two axes on both sides.
 Var matrix_product(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});
-  const Arithmetic arithmetic = a.arithmetic();
-  const auto [left, right] = operands(a, b, multiplies_stored(a.stored(), b.stored(), dtype, arithmetic));
-  Tensor result = product(left, right, dtype, arithmetic);
+  const EvaluationContext& context = a.context();
+  const auto [left, right] = operands(a, b, multiplies_stored(a.stored(), b.stored(), dtype, context.arithmetic));
+  Tensor result = product(left, right, dtype, context);
   return a.tape().record(
       result, {a, b},
-      [kept_left = left, kept_right = right, arithmetic, dtype, of_a = a.dtype(), of_b = b.dtype(),
+      [kept_left = left, kept_right = right, &context, dtype, of_a = a.dtype(), of_b = b.dtype(),
        need_a = a.requires_grad(), need_b = b.requires_grad()](const Tensor& g) {
         const Tensor gradient =
-            is_complex(dtype) ? g : as_operand(g, product_dtype(dtype), arithmetic.operands.products);
+            is_complex(dtype) ? g : as_operand(g, product_dtype(dtype), context.arithmetic.operands.products);
         const auto adjoint = [](const Tensor& t) { return conjugate(t).transpose(-1, -2); };
         std::vector<Tensor> gradients(2);
-        if (need_a) gradients[0] = product_to(gradient, adjoint(kept_right), kept_left.shape(), of_a, arithmetic);
-        if (need_b) gradients[1] = product_to(adjoint(kept_left), gradient, kept_right.shape(), of_b, arithmetic);
+        if (need_a) gradients[0] = product_to(gradient, adjoint(kept_right), kept_left.shape(), of_a, context);
+        if (need_b) gradients[1] = product_to(adjoint(kept_left), gradient, kept_right.shape(), of_b, context);
         return gradients;
       });
 }
@@ -54,16 +53,17 @@ Tensor rows_of(const Tensor& tensor) {
 // batches of them: kernels that add so scale c first and add one product after the other to it. Undefined for other
 // arithmetic.
 Tensor sums_begun_with(const Var& c, double beta, const Var& a, const Var& b, double alpha) {
-  const Arithmetic arithmetic = c.arithmetic();
+  const EvaluationContext& context = c.context();
   const DType dtype = result_dtype({&c, &a, &b});
-  const bool begins = rounds_to_half(arithmetic.summation.accumulator) && !stores_products() && alpha != 0;
+  const bool begins =
+      rounds_to_half(context.arithmetic.summation.accumulator) && !context.stores_products() && alpha != 0;
   if (!begins || is_complex(dtype) || product_dtype(dtype) != DType::float32) return {};
   const auto scaled = [dtype](const Tensor& t, double factor) {
     if (factor == 1) return t;
     return map(dtype, t,
                [factor](auto x) { return factor == 0 ? decltype(x){} : x * static_cast<decltype(x)>(factor); });
   };
-  return product_onto(scaled(c.tensor(), beta), scaled(a.tensor(), alpha), b.tensor(), arithmetic).to(dtype);
+  return product_onto(scaled(c.tensor(), beta), scaled(a.tensor(), alpha), b.tensor(), context).to(dtype);
 }
 
 // alpha * product + beta * c, where c broadcasts to the product; with beta 0 c is not read at all, and with alpha 0 the
@@ -91,10 +91,11 @@ Var scaled_sum(const Var& c, const Var& product, double beta, double alpha, bool
   };
   Tensor result = begun.defined() ? begun.reshape(product.shape())
                                   : map_as(compute_of(dtype), dtype, product.tensor(), c.tensor(), combine);
-  return c.tape().record(result,
-                         {{c, [beta, scaled_gradient,
-                               shape = c.shape()](const Tensor& g) { return sum_to(scaled_gradient(g, beta), shape); }},
-                          {product, [alpha, scaled_gradient](const Tensor& g) { return scaled_gradient(g, alpha); }}});
+  return c.tape().record(
+      result,
+      {{c, [beta, scaled_gradient, shape = c.shape(), &context = c.context()](
+               const Tensor& g) { return sum_to(scaled_gradient(g, beta), shape, context.with_sound_arithmetic()); }},
+       {product, [alpha, scaled_gradient](const Tensor& g) { return scaled_gradient(g, alpha); }}});
 }
 
 // beta * input + alpha * (a b), rounded once.
@@ -168,31 +169,33 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
     return bias ? add(result, *bias) : result;
   }
   const DType compute = product_dtype(dtype);
-  const Arithmetic arithmetic = x.arithmetic();
+  const EvaluationContext& context = x.context();
   Dims shape = x.shape();
   shape.back() = weight.size(0);
   const DType of_product = bias ? compute : dtype;
-  const bool stored = multiplies_stored(rows_of(x.stored()), weight.stored().transpose(0, 1), of_product, arithmetic);
+  const bool stored =
+      multiplies_stored(rows_of(x.stored()), weight.stored().transpose(0, 1), of_product, context.arithmetic);
   const auto [input, w] = operands(x, weight, stored);
   // A bias is added to the unrounded product, so that a half result is rounded once.
-  Tensor result = product(rows_of(input), w.transpose(0, 1), of_product, arithmetic);
+  Tensor result = product(rows_of(input), w.transpose(0, 1), of_product, context);
   if (bias) {
     result =
         map_as(compute_of(compute), dtype, result, bias->tensor(), [](auto y, auto b) { return wrapping_add(y, b); });
   }
   // One by one, so that each frees what it alone needs before the next makes its gradient.
   std::vector<Edge> edges;
-  edges.push_back({x, [kept_weight = w, in = x.dtype(), shape_of_x = x.shape(), arithmetic](const Tensor& g) {
-                     return product(rows_of(g), kept_weight, in, arithmetic).reshape(shape_of_x);
+  edges.push_back({x, [kept_weight = w, in = x.dtype(), shape_of_x = x.shape(), &context](const Tensor& g) {
+                     return product(rows_of(g), kept_weight, in, context).reshape(shape_of_x);
                    }});
-  edges.push_back({weight, [kept_input = input, of_weight = weight.dtype(), arithmetic](const Tensor& g) {
-                     return product(rows_of(g).transpose(0, 1), rows_of(kept_input), of_weight, arithmetic);
+  edges.push_back({weight, [kept_input = input, of_weight = weight.dtype(), &context](const Tensor& g) {
+                     return product(rows_of(g).transpose(0, 1), rows_of(kept_input), of_weight, context);
                    }});
   if (bias) {
-    edges.push_back({*bias, [shape_of_bias = bias->shape(), compute, arithmetic](const Tensor& g) {
+    edges.push_back({*bias, [shape_of_bias = bias->shape(), compute, &context](const Tensor& g) {
                        const Tensor gradient = rows_of(g.to(compute));
                        const bool per_column = shape_of_bias == Dims{gradient.size(1)};
-                       return per_column ? sum(gradient, Dims{0}, false, arithmetic) : sum_to(gradient, shape_of_bias);
+                       return per_column ? sum(gradient, Dims{0}, false, context)
+                                         : sum_to(gradient, shape_of_bias, context.with_sound_arithmetic());
                      }});
   }
   return x.tape().record(result.reshape(shape), std::move(edges));
@@ -295,7 +298,7 @@ Value summed_batches(const Bound& args) {
   require_rank(b, 3, "addbmm");
   const double beta = args.real("beta");
   const double alpha = args.real("alpha");
-  if (stores_products() && a.size(0) > 0 && a.size(0) == b.size(0)) {
+  if (a.context().stores_products() && a.size(0) > 0 && a.size(0) == b.size(0)) {
     // One product after the other is added to what is there.
     Var total = scaled_sum(c, matmul(select(a, 0, 0), select(b, 0, 0)), beta, alpha);
     for (std::int64_t i = 1; i < a.size(0); ++i)

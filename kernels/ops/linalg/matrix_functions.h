@@ -43,13 +43,14 @@ Svd svd(const Var& a, bool full);
 Var matrix_norm(const Var& input, const Value& ord, const Dims& dims, bool keepdim);
 
 // The gradient of A from that of its pseudo-inverse y, where the rank does not change.
-Tensor pseudo_inverse_gradient(const Tensor& a, const Tensor& y, const Tensor& gradient);
+Tensor pseudo_inverse_gradient(const EvaluationContext& context, const Tensor& a, const Tensor& y,
+                               const Tensor& gradient);
 
 // triangular.cpp
 
 // X with T X = B, where T is the upper or lower triangle of A; `unit` takes its diagonal for ones. Their batch axes are
 // equal. A zero on the diagonal gives infinities.
-Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool unit);
+Tensor solve_triangular(const EvaluationContext& context, const Tensor& a, const Tensor& b, bool upper, bool unit);
 Var solve_triangular(const Var& a, const Var& b, bool upper, bool unit);
 
 // householder.cpp

@@ -20,11 +20,12 @@ namespace msrun {
 
 Svd svd(const Var& a, bool full) {
   require_float(a, "svd");
-  const SingularValues thin = singular_values(a.tensor(), false);
-  const SingularValues whole = full ? singular_values(a.tensor(), true) : thin;
+  const SingularValues thin = singular_values(a.context(), a.tensor(), false);
+  const SingularValues whole = full ? singular_values(a.context(), a.tensor(), true) : thin;
   const std::int64_t count = thin.s.size(-1);
+  const Times times(a.context());
   // (X - X^T) / (s_j^2 - s_i^2) for X = basis^T g: how a basis turns.
-  const auto turned = [thin](const Tensor& basis, const Tensor& g) {
+  const auto turned = [thin, times](const Tensor& basis, const Tensor& g) {
     const Tensor x = times(transposed(basis), g);
     const Tensor skew = subtracted(x, transposed(x));
     const Tensor gaps = map(thin.s.dtype(), thin.s.unsqueeze(-2), thin.s.unsqueeze(-1),
@@ -32,7 +33,7 @@ Svd svd(const Var& a, bool full) {
     // On the diagonal both are 0.
     return map(skew.dtype(), skew, gaps, [](auto n, auto gap) { return n == 0 && gap == 0 ? n : n / gap; });
   };
-  const auto outside = [](const Tensor& basis, const Tensor& g) {
+  const auto outside = [times](const Tensor& basis, const Tensor& g) {
     return subtracted(g, times(basis, times(transposed(basis), g)));
   };
   const auto divided = [thin](const Tensor& columns) {
@@ -50,7 +51,7 @@ Svd svd(const Var& a, bool full) {
                                            }}});
   const Var s = a.tape().record(
       thin.s,
-      {{a, [thin](const Tensor& g) { return times(multiplied(thin.u, g.unsqueeze(-2)), transposed(thin.v)); }}});
+      {{a, [thin, times](const Tensor& g) { return times(multiplied(thin.u, g.unsqueeze(-2)), transposed(thin.v)); }}});
   const Var v = a.tape().record(whole.v, {{a, [=](const Tensor& gradient) {
                                              const Tensor g = gradient.slice(-1, 0, count);
                                              Tensor rows = times(multiplied(turned(thin.v, g), thin.s.unsqueeze(-1)),
@@ -64,7 +65,9 @@ Svd svd(const Var& a, bool full) {
 }
 
 // -Y^T g Y^T + (I - X Y) g^T Y Y^T + Y^T Y g^T (I - Y X), transposed where Y is.
-Tensor pseudo_inverse_gradient(const Tensor& a, const Tensor& y, const Tensor& gradient) {
+Tensor pseudo_inverse_gradient(const EvaluationContext& context, const Tensor& a, const Tensor& y,
+                               const Tensor& gradient) {
+  const Times times(context);
   const Tensor yt = transposed(y);
   const Tensor gt = transposed(gradient);
   const Tensor right = times(gt, times(y, yt));
@@ -127,14 +130,14 @@ struct PseudoInverse {
 };
 // matrices are those of a, or what they stand for.
 PseudoInverse pseudo_inverse(const Var& a, const Tensor& matrices, const Tolerance& tolerance) {
-  const SingularValues svd = singular_values(matrices.to(DType::float64), false);
+  const SingularValues svd = singular_values(a.context(), matrices.to(DType::float64), false);
   const Tensor limit = limits(a, svd.s, tolerance).unsqueeze(-1);
   const Tensor counted =
       map(DType::float64, svd.s, limit, [](auto s, auto least) { return static_cast<decltype(s)>(s > least ? 1 : 0); });
   const Tensor reciprocal =
       map(DType::float64, svd.s, counted, [](auto s, auto counts) { return counts == 0 ? counts : 1 / s; });
-  return {times(multiplied(svd.v, reciprocal.unsqueeze(-2)), transposed(svd.u)),
-          sum(counted, Dims{-1}, false).to(DType::int64), svd.s};
+  return {Times(a.context())(multiplied(svd.v, reciprocal.unsqueeze(-2)), transposed(svd.u)),
+          sum(counted, Dims{-1}, false, a.context().with_sound_arithmetic()).to(DType::int64), svd.s};
 }
 
 Var pseudo_inverse(const Var& a, const Tolerance& tolerance, bool hermitian) {
@@ -143,18 +146,22 @@ Var pseudo_inverse(const Var& a, const Tolerance& tolerance, bool hermitian) {
   const Tensor& x = a.tensor();
   const Tensor y = pseudo_inverse(a, hermitian ? symmetric(x) : x, tolerance).matrix.to(a.dtype());
   // The gradient takes the matrix as it was given, also where only one triangle was read.
-  return a.tape().record(y, {{a, [x, y](const Tensor& g) { return pseudo_inverse_gradient(x, y, g); }}});
+  return a.tape().record(
+      y, {{a, [x, y, &context = a.context()](const Tensor& g) { return pseudo_inverse_gradient(context, x, y, g); }}});
 }
 
 // X that minimises |A X - B|, the shortest one where there are several. Same batch axes.
 Var least_squares(const Var& a, const Var& b, const PseudoInverse& inverse) {
+  const Times times(a.context());
   const Tensor matrices = a.tensor().to(DType::float64);
   const Tensor right = b.tensor().to(DType::float64);
-  return a.tape().record(times(inverse.matrix, right).to(a.dtype()), {a, b}, [=](const Tensor& gradient) {
-    const Tensor g = gradient.to(DType::float64);
-    return std::vector<Tensor>{pseudo_inverse_gradient(matrices, inverse.matrix, times(g, transposed(right))),
+  return a.tape().record(times(inverse.matrix, right).to(a.dtype()), {a, b},
+                         [=, &context = a.context()](const Tensor& gradient) {
+                           const Tensor g = gradient.to(DType::float64);
+                           return std::vector<Tensor>{
+                               pseudo_inverse_gradient(context, matrices, inverse.matrix, times(g, transposed(right))),
                                times(transposed(inverse.matrix), g)};
-  });
+                         });
 }
 
 // (solution, residuals, rank, singular values); what the LAPACK driver does not compute is an empty tensor.
@@ -191,9 +198,11 @@ List lstsq(const Var& input_a, const Var& input_b, const Value& rcond, const Val
   for (std::int64_t i = 0; i < inverse.rank.numel(); ++i) full_rank = full_rank && inverse.rank.int_item(i) == columns;
   Tensor residuals(a.dtype(), {0});
   if (name != "gelsy" && a.size(-2) > columns && full_rank) {
-    const Tensor difference = subtracted(times(matrices.tensor().to(DType::float64), x.tensor().to(DType::float64)),
-                                         targets.tensor().to(DType::float64));
-    residuals = sum(multiplied(difference, difference), Dims{-2}, false).to(a.dtype());
+    const Tensor difference =
+        subtracted(Times(a.context())(matrices.tensor().to(DType::float64), x.tensor().to(DType::float64)),
+                   targets.tensor().to(DType::float64));
+    residuals =
+        sum(multiplied(difference, difference), Dims{-2}, false, a.context().with_sound_arithmetic()).to(a.dtype());
   }
   const bool knows_values = name == "gelsd" || name == "gelss";
   Tape& tape = a.tape();
@@ -230,8 +239,9 @@ namespace {
 Var extreme_value(const Var& s, Extremum which) {
   const Dims axes{-1};
   const Tensor y = extremum(which, s.tensor(), axes, false);
-  return s.tape().record(y,
-                         {{s, [t = s.tensor(), y, axes](const Tensor& g) { return share_over_ties(t, y, g, axes); }}});
+  return s.tape().record(y, {{s, [t = s.tensor(), y, axes, &context = s.context()](const Tensor& g) {
+                                return share_over_ties(context, t, y, g, axes);
+                              }}});
 }
 
 }  // namespace

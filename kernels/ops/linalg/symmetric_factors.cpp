@@ -185,7 +185,8 @@ void check_pivots(const std::int32_t* pivots, std::int64_t n) {
   }
 }
 
-Tensor solve_symmetric(const Tensor& packed, const Tensor& pivots, const Tensor& right) {
+Tensor solve_symmetric(const EvaluationContext& context, const Tensor& packed, const Tensor& pivots,
+                       const Tensor& right) {
   require_square(packed, "ldl_solve");
   const std::int64_t n = packed.size(-1);
   if (right.rank() < 2 || right.size(-2) != n) throw SkipError("ldl_solve: B does not fit the factors.");
@@ -193,7 +194,7 @@ Tensor solve_symmetric(const Tensor& packed, const Tensor& pivots, const Tensor&
     throw SkipError("ldl_solve: the pivots must be one integer per row.");
   }
   const Dims batch = broadcast_shapes(batch_of(packed), batch_of(right));
-  const Tensor a = wide(packed.expand(with(batch, {n, n})));
+  const Tensor a = wide(context, packed.expand(with(batch, {n, n})));
   const Tensor exchanges = pivots.expand(with(batch, {n})).to(DType::int32).contiguous();
   Tensor x = right.to(DType::float64).expand(with(batch, {n, right.size(-1)})).clone();
   for (std::int64_t index = 0; x.numel() > 0 && index < matrix_count(x); ++index) {
@@ -232,7 +233,8 @@ OP("linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False
   const Var b = raised(args.var("B"));
   require_float(packed, "ldl_solve");
   require_float(b, "ldl_solve");
-  return raised.back(args.tape().constant(solve_symmetric(packed.tensor(), args.var("pivots").tensor(), b.tensor())));
+  return raised.back(args.tape().constant(
+      solve_symmetric(args.tape().context(), packed.tensor(), args.var("pivots").tensor(), b.tensor())));
 });
 NAMES("linalg_ldl_solve", "Torch: linalg.ldl_solve ldl_solve; Aten: linalg_ldl_solve");
 TRY_FIRST("linalg_ldl_solve", Trial::of_values);

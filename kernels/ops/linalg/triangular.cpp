@@ -11,9 +11,10 @@
 
 namespace msrun {
 
-Tensor solve_triangular(const Tensor& left, const Tensor& right, bool upper, bool unit) {
+Tensor solve_triangular(const EvaluationContext& context, const Tensor& left, const Tensor& right, bool upper,
+                        bool unit) {
   require_square(left, "triangular_solve");
-  const Tensor a = wide(left);
+  const Tensor a = wide(context, left);
   Tensor x = right.to(DType::float64).clone();
   if (x.numel() == 0) return x.to(right.dtype());
   for (std::int64_t index = 0; index < matrix_count(a); ++index) {
@@ -35,11 +36,11 @@ Tensor solve_triangular(const Tensor& left, const Tensor& right, bool upper, boo
 Var solve_triangular(const Var& a, const Var& b, bool upper, bool unit) {
   require_float(a, "triangular_solve");
   const Tensor& matrices = a.tensor();
-  const Tensor x = solve_triangular(matrices, b.tensor().to(a.dtype()), upper, unit);
-  return a.tape().record(x, {a, b}, [=](const Tensor& g) {
-    const Tensor of_b = solve_triangular(transposed(matrices), g, !upper, unit);
+  const Tensor x = solve_triangular(a.context(), matrices, b.tensor().to(a.dtype()), upper, unit);
+  return a.tape().record(x, {a, b}, [=, &context = a.context()](const Tensor& g) {
+    const Tensor of_b = solve_triangular(context, transposed(matrices), g, !upper, unit);
     const std::int64_t diagonal = !unit ? 0 : upper ? 1 : -1;
-    return std::vector<Tensor>{triangle(negative(times(of_b, transposed(x))), diagonal, !upper), of_b};
+    return std::vector<Tensor>{triangle(negative(Times(context)(of_b, transposed(x))), diagonal, !upper), of_b};
   });
 }
 
@@ -66,16 +67,19 @@ Var transposed(const Var& a) { return transpose(a, -1, -2); }
 // the triangle that was read.
 Var cholesky_solve(const Var& factor, const Var& right, bool upper) {
   const auto [f, b] = system_of(factor, right, "cholesky_solve");
-  const auto solve = [l = upper ? msrun::transposed(f.tensor()) : f.tensor()](const Tensor& side) {
-    return solve_triangular(msrun::transposed(l), solve_triangular(l, side, false, false), true, false);
+  const auto solve = [l = upper ? msrun::transposed(f.tensor()) : f.tensor(),
+                      &context = factor.context()](const Tensor& side) {
+    return solve_triangular(context, msrun::transposed(l), solve_triangular(context, l, side, false, false), true,
+                            false);
   };
   const Tensor x = solve(b.tensor());
-  return f.tape().record(x, {f, b}, [solve, x, upper, given = f.tensor()](const Tensor& g) {
-    const Tensor of_b = solve(g);
-    const Tensor one_side = times(of_b, msrun::transposed(x));
-    const Tensor both = added(one_side, msrun::transposed(one_side));
-    return std::vector<Tensor>{negative(upper ? times(given, both) : times(both, given)), of_b};
-  });
+  return f.tape().record(x, {f, b},
+                         [solve, x, upper, given = f.tensor(), times = Times(factor.context())](const Tensor& g) {
+                           const Tensor of_b = solve(g);
+                           const Tensor one_side = times(of_b, msrun::transposed(x));
+                           const Tensor both = added(one_side, msrun::transposed(one_side));
+                           return std::vector<Tensor>{negative(upper ? times(given, both) : times(both, given)), of_b};
+                         });
 }
 
 OP("triangular_solve(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)",

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "kernels/base/error.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/ops/loss/loss.h"
 
 namespace msrun {

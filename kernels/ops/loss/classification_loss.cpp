@@ -173,8 +173,8 @@ Var cross_entropy(const Bound& args, Reduction reduction) {
     loss.indices = class_indices(x, target.tensor(), args.integer("ignore_index"));
   }
   const std::int64_t rows = element_count(loss.element_shape);
-  note_sums(loss.classes, rows, SumForm::rows);
-  note_sums(rows, 1, SumForm::rows);
+  x.context().note_sums(loss.classes, rows, SumForm::rows);
+  x.context().note_sums(rows, 1, SumForm::rows);
   const Summary summary = visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);
     const std::vector<T> weights = class_weights<T>(loss.weight, loss.classes);
@@ -213,7 +213,7 @@ Picked negative_log_likelihood(const Bound& args, Reduction reduction) {
   const auto position = [classes, space](std::int64_t element, std::int64_t index) {
     return (element / space * classes + index) * space + element % space;
   };
-  note_sums(elements, 1, SumForm::rows);
+  x.context().note_sums(elements, 1, SumForm::rows);
   double total_weight = 0;
   const Summary summary = visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);

@@ -8,7 +8,6 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/loss/loss.h"
 
@@ -195,7 +194,7 @@ Var ctc_loss(const Bound& args) {
     factors[n] = 1 / (length * static_cast<double>(samples));
   }
   // Each step in time adds up three probabilities for every position.
-  for (const Sample& sample : problem.samples) note_sums(3 * sample.time, std::ssize(sample.extended));
+  for (const Sample& sample : problem.samples) x.context().note_sums(3 * sample.time, std::ssize(sample.extended));
   Tensor result(problem.log_probs.dtype(), shape);
   visit_compute(problem.log_probs.dtype(), [&](auto element) {
     using T = decltype(element);
@@ -211,16 +210,17 @@ Var ctc_loss(const Bound& args) {
   });
   return x.tape().record(
       result.to(x.dtype()),
-      {{x, [=, seed = x.context().jitter_seed, x_shape = x.shape()](const Tensor& gradient) {
+      {{x, [=, &context = x.context(), x_shape = x.shape()](const Tensor& gradient) {
           const Tensor g =
               gradient.to(problem.log_probs.dtype()).expand(Dims{static_cast<std::int64_t>(samples)}).contiguous();
           // The beginnings and the ends of all alignments, and the loss, are each a chain of sums over time.
-          for (const Sample& sample : problem.samples) note_sums(9 * sample.time, std::ssize(sample.extended));
+          for (const Sample& sample : problem.samples) context.note_sums(9 * sample.time, std::ssize(sample.extended));
           Tensor all = Tensor::zeros(g.dtype(), problem.log_probs.shape());
           visit_compute(g.dtype(), [&](auto element) {
             using T = decltype(element);
             for (std::size_t n = 0; n < samples; ++n) {
-              backward_sample<T>(problem, n, g.data<T>()[n] * static_cast<T>(factors[n]), seed, all.mutable_data<T>());
+              backward_sample<T>(problem, n, g.data<T>()[n] * static_cast<T>(factors[n]), context.jitter_seed,
+                                 all.mutable_data<T>());
             }
           });
           return all.reshape(x_shape);

@@ -11,7 +11,6 @@
 #include "kernels/numeric/pooling_runs.h"
 #include "kernels/numeric/pooling_windows.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/real_power.h"
@@ -139,10 +138,11 @@ Tensor average_forward(const Tensor& input, const Average& average, Accumulator 
   return y.to(input.dtype());
 }
 
-Tensor average_backward(const Tensor& gradient, const Average& average, const Dims& input_shape,
-                        Accumulator accumulator) {
+Tensor average_backward(const EvaluationContext& context, const Tensor& gradient, const Average& average,
+                        const Dims& input_shape) {
+  const Accumulator accumulator = context.arithmetic.summation.accumulator;
   const Geometry& geometry = average.geometry;
-  note_sums(most_windows(geometry), element_count(input_shape));
+  context.note_sums(most_windows(geometry), element_count(input_shape));
   if (accumulator == Accumulator::wide && suits_runs(geometry)) {
     Tensor result(gradient.dtype(), input_shape);
     const Tensor g = gradient.contiguous();
@@ -193,8 +193,8 @@ Var average_pool(const Var& x, const Average& average) {
   require_floating(x, "Average pooling");
   const Accumulator accumulator = x.arithmetic().summation.accumulator;
   return x.tape().record(average_forward(x.tensor(), average, accumulator),
-                         {{x, [average, shape = x.shape(), accumulator](const Tensor& g) {
-                             return average_backward(g, average, shape, accumulator);
+                         {{x, [average, shape = x.shape(), &context = x.context()](const Tensor& g) {
+                             return average_backward(context, g, average, shape);
                            }}});
 }
 
@@ -267,9 +267,9 @@ Value power_mean(const Bound& args, std::size_t spatial) {
   const auto slope_of_power = [p, lower = RealPower(x.context(), p - 1)](auto v, auto gradient) {
     return gradient * static_cast<decltype(v)>(p) * lower(v);
   };
-  return x.tape().record(y, {{x, [=, x = x.tensor()](const Tensor& g) {
+  return x.tape().record(y, {{x, [=, &context = x.context(), x = x.tensor()](const Tensor& g) {
                                 const Tensor of_means = map(wide, means, g, slope_of_root);
-                                const Tensor spread = average_backward(of_means, average, x.shape(), accumulator);
+                                const Tensor spread = average_backward(context, of_means, average, x.shape());
                                 return map(wide, x, spread, slope_of_power);
                               }}});
 }

@@ -14,7 +14,6 @@
 #include "kernels/numeric/direct_convolution.h"
 #include "kernels/numeric/matrix_product.h"
 #include "kernels/numeric/stored_columns.h"
-#include "kernels/numeric/stored_products.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 
@@ -28,18 +27,18 @@ enum class Part { forward, transposed, weight };
 enum class Kernels : bool { of_library, composed };
 
 Tensor form_product(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
-                    const Dims& shape, const Arithmetic& arithmetic, const Tensor& start = {}) {
-  if (stores_products() && first.dtype() == DType::float32) {
+                    const Dims& shape, const EvaluationContext& context, const Tensor& start = {}) {
+  if (context.stores_products() && first.dtype() == DType::float32) {
     const Tensor a = first.to(DType::float64).contiguous();
     const Tensor b = second.to(DType::float64).contiguous();
     if (kernels == Kernels::composed && part != Part::forward) {
       refuse_padding(c);
-      note_added_products();
+      context.note_added_products();
       return (part == Part::transposed ? convolve_for_input_by_columns(c, a, b, shape)
-                                       : convolve_for_weight_by_samples(c, a, b, shape))
+                                       : convolve_for_weight_by_samples(context, c, a, b, shape))
           .to(DType::float32);
     }
-    return form_product(part, c, kernels, a, b, shape, arithmetic).to(DType::float32);
+    return form_product(part, c, kernels, a, b, shape, context).to(DType::float32);
   }
   refuse_padding(c);
   const Tensor a = first.contiguous();
@@ -48,14 +47,14 @@ Tensor form_product(Part part, const Convolution& c, Kernels kernels, const Tens
   const auto call = [&]<class T>(T) {
     switch (part) {
       case Part::forward:
-        convolve(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic,
+        convolve(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), context,
                  start.defined() ? start.data<T>() : nullptr);
         break;
       case Part::transposed:
-        convolve_for_input(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);
+        convolve_for_input(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), context);
         break;
       case Part::weight:
-        convolve_for_weight(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);
+        convolve_for_weight(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), context);
         break;
     }
   };
@@ -117,15 +116,16 @@ Tensor magnitudes(const Tensor& tensor) {
 // The product without those of padding, of which `with` has some: 0 times what is not finite is no number. Where the
 // other products have such factors, they alone decide what it is: an infinity if all of these are the same one.
 Tensor without_padding(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
-                       const Tensor& with, const Arithmetic& arithmetic) {
+                       const Tensor& with, const EvaluationContext& context) {
   const DType dtype = first.dtype();
-  const auto form = [&](const Tensor& a, const Tensor& b, const Arithmetic& how) {
+  const auto form = [&](const Tensor& a, const Tensor& b, const EvaluationContext& how) {
     return form_product(part, c, kernels, a, b, with.shape(), how);
   };
+  const EvaluationContext sound = context.with_sound_arithmetic();
   const auto sum = [&](const std::vector<std::pair<Tensor, Tensor>>& factors) {
     Tensor total = Tensor::zeros(dtype, with.shape());
     for (const auto& [a, b] : factors)
-      total = map(dtype, total, form(a, b, {}), [](auto so_far, auto more) { return so_far + more; });
+      total = map(dtype, total, form(a, b, sound), [](auto so_far, auto more) { return so_far + more; });
     return total;
   };
   const FactorMarks a(first);
@@ -143,7 +143,7 @@ Tensor without_padding(Part part, const Convolution& c, Kernels kernels, const T
     if (none != 0 || std::abs(sign) != count) return std::numeric_limits<T>::quiet_NaN();
     return count == 0 ? T{0} : std::copysign(std::numeric_limits<T>::infinity(), sign);
   });
-  return map(dtype, form(finite(first), finite(second), arithmetic), found,
+  return map(dtype, form(finite(first), finite(second), context), found,
              [](auto rest, auto other) { return other == 0 ? rest : other; });
 }
 
@@ -151,10 +151,9 @@ Tensor without_padding(Part part, const Convolution& c, Kernels kernels, const T
 // channels with zeros, which give NaN beside an infinite factor.
 Tensor run(Part part, const Convolution& c, Kernels kernels, const Tensor& first, const Tensor& second,
            const Dims& shape, const EvaluationContext& context, const Tensor& start = {}) {
-  const Arithmetic& arithmetic = context.arithmetic;
-  const Tensor all = form_product(part, c, kernels, first, second, shape, arithmetic, start);
+  const Tensor all = form_product(part, c, kernels, first, second, shape, context, start);
   if (all_finite(all) || !context.gives_alternative()) return all;
-  const Tensor other = reads_padding(part, c) ? without_padding(part, c, kernels, first, second, all, arithmetic) : all;
+  const Tensor other = reads_padding(part, c) ? without_padding(part, c, kernels, first, second, all, context) : all;
   return map(all.dtype(), all, other,
              [](auto x, auto y) { return std::isinf(x) ? std::numeric_limits<decltype(x)>::quiet_NaN() : y; });
 }
@@ -172,8 +171,9 @@ Tensor operand(const Tensor& tensor, DType compute, const Arithmetic& arithmetic
 
 // Kernels that round sums to a half type after every addition add their products to the bias, but those of a transposed
 // convolution.
-bool begins_with_bias(DType compute, bool transposed, Accumulator accumulator) {
-  return rounds_to_half(accumulator) && compute == DType::float32 && !transposed && !stores_products();
+bool begins_with_bias(const EvaluationContext& context, DType compute, bool transposed) {
+  return rounds_to_half(context.arithmetic.summation.accumulator) && compute == DType::float32 && !transposed &&
+         !context.stores_products();
 }
 
 // y = f(x, w) + bias with the gradients of both parts; c describes the convolution in which x is the input, or the
@@ -184,7 +184,7 @@ Var record(const Convolution& c, bool transposed, Kernels kernels, const Var& x,
   const DType compute = convolution_dtype(dtype);
   const EvaluationContext& context = x.context();
   const Arithmetic& arithmetic = context.arithmetic;
-  const bool begins = bias && begins_with_bias(compute, transposed, arithmetic.summation.accumulator);
+  const bool begins = bias && begins_with_bias(context, compute, transposed);
   const Tensor start = begins ? bias->tensor().to(compute).contiguous() : Tensor();
   Tensor result =
       run(transposed ? Part::transposed : Part::forward, c, kernels, operand(x.tensor(), compute, arithmetic),
@@ -215,7 +215,7 @@ Var record(const Convolution& c, bool transposed, Kernels kernels, const Var& x,
       gradients[1] = run(Part::weight, c, kernels, transposed ? gradient : input, transposed ? input : gradient,
                          inputs[1].shape(), context);
     }
-    if (inputs.size() > 2 && inputs[2].requires_grad()) gradients[2] = sum(g.to(compute), sums, false, arithmetic);
+    if (inputs.size() > 2 && inputs[2].requires_grad()) gradients[2] = sum(g.to(compute), sums, false, context);
     return gradients;
   });
 }

@@ -16,8 +16,6 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/stored_products.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/nn/interpolation_taps.h"
@@ -77,7 +75,7 @@ struct Resize {
   Accumulator accumulator = Accumulator::wide;
 
   template <bool transposed>
-  Tensor apply(const Tensor& tensor) const {
+  Tensor apply(const EvaluationContext& context, const Tensor& tensor) const {
     Tensor current = to_compute(tensor);
     const std::vector<Taps>& of_axes = transposed && !gradient_taps.empty() ? gradient_taps : taps;
     for (std::size_t step = 0; step < of_axes.size(); ++step) {
@@ -86,7 +84,7 @@ struct Resize {
       Dims shape = current.shape();
       shape[axis + 2] = transposed ? of_axis.in : of_axis.out;
       // Backward, an element adds up what all elements give it that it is a tap of.
-      note_sums(of_axis.count * (transposed ? of_axis.out / of_axis.in + 1 : 1), element_count(shape));
+      context.note_sums(of_axis.count * (transposed ? of_axis.out / of_axis.in + 1 : 1), element_count(shape));
       Tensor next = Tensor::zeros(current.dtype(), shape);
       const std::int64_t outer = element_count(std::span(shape.data(), axis + 2));
       const std::int64_t inner = element_count(std::span(shape.data() + axis + 3, shape.size() - axis - 3));
@@ -141,14 +139,14 @@ bool has_only_numbers(const Tensor& tensor) {
 template <bool transposed>
 Tensor resized(const EvaluationContext& context, const Resize& plan, const std::vector<Axis>& axes,
                ResizeOptions options, const Tensor& tensor) {
-  Tensor result = plan.apply<transposed>(tensor);
+  Tensor result = plan.apply<transposed>(context, tensor);
   const bool has_positions = (options.mode == Mode::linear || options.mode == Mode::cubic) && !options.antialias;
   if (!has_positions || has_only_numbers(result) || !context.gives_alternative()) return result;
   options.behind_elements = true;
   Resize other;
   other.accumulator = plan.accumulator;
   for (const Axis& axis : axes) other.taps.push_back(taps_of(axis, options, tensor.dtype()));
-  return other.apply<transposed>(tensor);
+  return other.apply<transposed>(context, tensor);
 }
 
 // sizes: of the output, empty where the factors decide. factors: empty, or one per axis; they place the elements where
@@ -217,7 +215,7 @@ ResizeOptions options_of(const Var& x, const std::string& mode, bool align_given
   if (x.rank() < 3 || x.rank() > 5)
     throw SkipError("Interpolation expects an input of 3 to 5 dimensions, not " + tuple_text(x.shape()) + ".");
   ResizeOptions options;
-  (computes_wide() ? options.seed_of_weights : options.seed_of_positions) = x.context().jitter_seed;
+  (x.context().computes_wide() ? options.seed_of_weights : options.seed_of_positions) = x.context().jitter_seed;
   options.align_corners = align_corners;
   options.antialias = antialias;
   if (mode == "nearest") {

@@ -6,7 +6,6 @@
 
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
-#include "kernels/numeric/stored_products.h"
 #include "kernels/tensor/memory.h"
 #include "kernels/tensor/recorded_dtypes.h"
 

@@ -12,7 +12,6 @@
 #include "kernels/numeric/pooling_runs.h"
 #include "kernels/numeric/pooling_windows.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/nn/pooling_options.h"
@@ -165,7 +164,7 @@ Maximum maximum_pool(const Var& input, const Geometry& geometry) {
                  accumulator = tape.arithmetic().summation.accumulator, &context = tape.context()](const Tensor& g) {
                   note_gradient_of(context, index, g);
                   // An element may be the largest of all windows that it lies in.
-                  note_sums(windows, element_count(shape));
+                  context.note_sums(windows, element_count(shape));
                   return scatter_planes(g, index, shape, planes, accumulator);
                 }}}),
           tape.constant(index)};

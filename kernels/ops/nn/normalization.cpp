@@ -11,7 +11,6 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/row_normalization.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -29,9 +28,9 @@ struct Normalised {
 
 // In which dtype a norm's kernels form it and hold its statistics. Those of layer norm and batch norm hold them wide
 // whatever the dtype of the tensor; group norm's store them in that of its parameters, and rms norm may be composed.
-DType norm_dtype(DType dtype, const NormLayout& layout) {
+DType norm_dtype(const EvaluationContext& context, DType dtype, const NormLayout& layout) {
   const bool holds_wide = layout.statistics != NormStatistics::mean_square && !layout.gradients_from_sums;
-  return compute_dtype(holds_wide ? held_dtype(dtype) : dtype);
+  return compute_dtype(holds_wide ? context.held_dtype(dtype) : dtype);
 }
 
 // Terms of the sums behind the statistics of a row, and behind what its gradient subtracts; given ones are none.
@@ -48,7 +47,7 @@ Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::
                      const Tensor& mean = {}, const Tensor& rstd = {}) {
   layout.jitter_seed = x.context().jitter_seed;
   layout.wide_variance = x.context().recorded_dtype(x.dtype()) != x.dtype();
-  const DType wide = norm_dtype(x.dtype(), layout);
+  const DType wide = norm_dtype(x.context(), x.dtype(), layout);
   const auto prepare = [wide](const Tensor& tensor) {
     return tensor.defined() ? tensor.to(wide).contiguous() : tensor;
   };
@@ -59,13 +58,13 @@ Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::
   NormOperands operands{prepare_rows(x.tensor()), prepare(weight ? weight->tensor() : Tensor{}),
                         prepare(bias ? bias->tensor() : Tensor{}), prepare(mean), prepare(rstd)};
   const Tensor y = normalise_rows(operands, layout).to(x.dtype());
-  note_sums(terms_of_rows(layout), layout.rows, SumForm::rows);
+  x.context().note_sums(terms_of_rows(layout), layout.rows, SumForm::rows);
   operands.bias = {};
-  const auto vjp = [=, dtype = x.dtype(), weight_shape = weight ? weight->shape() : Dims{},
+  const auto vjp = [=, &context = x.context(), dtype = x.dtype(), weight_shape = weight ? weight->shape() : Dims{},
                     bias_shape = bias ? bias->shape() : Dims{}](const Tensor& gradient) {
     const bool parameters = (weight && weight->requires_grad()) || (bias && bias->requires_grad());
-    note_sums(terms_of_rows(layout), layout.rows, SumForm::rows);
-    if (parameters) note_sums(terms_of_parameters(layout), layout.parameters());
+    context.note_sums(terms_of_rows(layout), layout.rows, SumForm::rows);
+    if (parameters) context.note_sums(terms_of_parameters(layout), layout.parameters());
     const NormGradients all = normalise_rows_backward(operands, prepare_rows(gradient), layout, parameters);
     std::vector<Tensor> result{all.x.to(dtype), {}, {}};
     if (weight && parameters) result[1] = all.weight.reshape(weight_shape);
@@ -175,7 +174,7 @@ Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, cons
   if (!running_mean || !running_var)
     throw SkipError("Expected running_mean and running_var to be given when training=False.");
   layout.statistics = NormStatistics::given;
-  const Tensor variance = to_compute(running_var->tensor().to(norm_dtype(x.dtype(), layout)));
+  const Tensor variance = to_compute(running_var->tensor().to(norm_dtype(x.context(), x.dtype(), layout)));
   Tensor rstd(variance.dtype(), variance.shape());
   bool is_infinite = false;
   visit_compute(variance.dtype(), [&](auto element) {

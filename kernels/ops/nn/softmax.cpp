@@ -7,7 +7,6 @@
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/functions.h"
 
@@ -57,12 +56,13 @@ void forward_row(const T* x, T* y, std::int64_t count, Form form, const Summatio
 }
 
 template <class T>
-void backward_row(const T* y, const T* g, T* result, std::int64_t count, Form form, const Summation& summation,
-                  std::uint32_t seed) {
+void backward_row(const EvaluationContext& context, const T* y, const T* g, T* result, std::int64_t count, Form form) {
+  const Summation& summation = context.arithmetic.summation;
+  const std::uint32_t seed = context.jitter_seed;
   if (form == Form::plain && seed != 0) {
     // Kernels may store the products of both, which cancel with the sum of all of them.
     for (std::int64_t i = 0; i < count; ++i) result[i] = off_by_a_place(g[i] * y[i], seed);
-    if (const auto smallest = static_cast<T>(smallest_stored()); smallest > 0) {
+    if (const auto smallest = static_cast<T>(context.smallest_stored()); smallest > 0) {
       for (std::int64_t i = 0; i < count; ++i) result[i] = std::nearbyint(result[i] / smallest) * smallest;
     }
     const T total = row_sum<T>(count, summation, [result](std::int64_t i) { return result[i]; });
@@ -122,10 +122,8 @@ Tensor forward(const EvaluationContext& context, const Tensor& input, std::int64
 
 Tensor backward(const EvaluationContext& context, const Tensor& output, const Tensor& gradient, std::int64_t axis,
                 Form form) {
-  const Summation& summation = context.arithmetic.summation;
   const Extents extents = extents_of(output.shape(), axis);
-  const std::uint32_t seed = context.jitter_seed;
-  const Tensor y = rows_of(off_by_places(output, seed), extents);
+  const Tensor y = rows_of(off_by_places(output, context.jitter_seed), extents);
   const Tensor g = rows_of(gradient, extents);
   Tensor result(y.dtype(), y.shape());
   if (result.numel() == 0) return result.reshape(output.shape());
@@ -136,7 +134,7 @@ Tensor backward(const EvaluationContext& context, const Tensor& output, const Te
     RowReader<T> gradients(g, layout);
     RowWriter<T> to(result, layout);
     for (std::int64_t row = 0; row < extents.outer * extents.inner; ++row) {
-      backward_row(outputs.read(row), gradients.read(row), to.write(row), extents.count, form, summation, seed);
+      backward_row(context, outputs.read(row), gradients.read(row), to.write(row), extents.count, form);
       to.store(row);
     }
   });
@@ -149,7 +147,7 @@ Var normalised_exponential(const Var& x, std::int64_t dim, Form form) {
   const std::int64_t axis = normalize_axis(dim, x.rank());
   const EvaluationContext& context = x.context();
   const std::int64_t classes = x.rank() == 0 ? 1 : x.size(axis);
-  note_sums(classes, classes == 0 ? 0 : x.numel() / classes, SumForm::rows);
+  context.note_sums(classes, classes == 0 ? 0 : x.numel() / classes, SumForm::rows);
   const Tensor y = forward(context, x.tensor(), axis, form);
   return x.tape().record(
       y, {{x, [y, axis, form, &context](const Tensor& g) { return backward(context, y, g, axis, form); }}});

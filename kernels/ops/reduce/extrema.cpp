@@ -24,9 +24,9 @@ namespace {
 // Ties share the gradient.
 Var shared_extremum(Extremum which, const Var& x, const Dims& axes, bool keepdim, NanTies nan_ties) {
   const Tensor y = extremum(which, x.tensor(), axes, keepdim);
-  return x.tape().record(
-      y,
-      {{x, [t = x.tensor(), y, axes, nan_ties](const Tensor& g) { return share_over_ties(t, y, g, axes, nan_ties); }}});
+  return x.tape().record(y, {{x, [t = x.tensor(), y, axes, nan_ties, &context = x.context()](const Tensor& g) {
+                                return share_over_ties(context, t, y, g, axes, nan_ties);
+                              }}});
 }
 
 Var extremum_of_all(Extremum which, const Bound& args) {
@@ -135,11 +135,12 @@ Var interpolate(const Var& lower, const Var& upper, const Var& quantiles, const 
       {{lower,
         [weight](const Tensor& g) { return map(g.dtype(), g, weight, [](auto v, auto w) { return v * (1 - w); }); }},
        {upper, [weight](const Tensor& g) { return map(g.dtype(), g, weight, [](auto v, auto w) { return v * w; }); }},
-       {quantiles, [a = lower.tensor(), b = upper.tensor(), slope = neighbours.slope](const Tensor& g) {
+       {quantiles, [a = lower.tensor(), b = upper.tensor(), slope = neighbours.slope,
+                    &context = lower.context()](const Tensor& g) {
           const Tensor parts = map(slope.dtype(), g, a, b, slope, [](auto v, auto low, auto high, auto s) {
             return s == 0 ? decltype(v){0} : v * s * (high - low);
           });
-          return sum(parts, Dims{0}, false);
+          return sum(parts, Dims{0}, false, context.with_sound_arithmetic());
         }}});
 }
 

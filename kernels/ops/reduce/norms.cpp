@@ -105,7 +105,7 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim, const Po
   const DType wide = wide_dtype(x.dtype());
   const Tensor t = x.tensor();
   const Dims shape = reduced_shape(x.shape(), axes, keepdim);
-  const auto sum_of = [&](auto f) { return sum_unrounded(map(wide, t, f), axes, true, x.arithmetic()); };
+  const auto sum_of = [&](auto f) { return sum_unrounded(map(wide, t, f), axes, true, x.context()); };
   const auto record = [&](const Tensor& y, auto vjp) {
     return x.tape().record(as_dtype_of(x, y).reshape(shape), {{x, [t, y, axes, vjp](const Tensor& g) {
                                                                  return map(t.dtype(), t, y,
@@ -117,8 +117,8 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim, const Po
     const Tensor magnitude = map(wide, t, [](auto v) { return std::abs(v); });
     const Tensor y = extremum(p > 0 ? Extremum::maximum : Extremum::minimum, magnitude, axes, true);
     return x.tape().record(as_dtype_of(x, y).reshape(shape),
-                           {{x, [t, magnitude, y, axes, sign](const Tensor& g) {
-                               return map(t.dtype(), t, share_over_ties(magnitude, y, g, axes),
+                           {{x, [t, magnitude, y, axes, sign, &context = x.context()](const Tensor& g) {
+                               return map(t.dtype(), t, share_over_ties(context, magnitude, y, g, axes),
                                           [sign](auto v, auto share) { return sign(v) * share; });
                              }}});
   }

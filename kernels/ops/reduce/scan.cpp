@@ -102,26 +102,26 @@ void running_sums(const T* from, T* to, const ReductionView& view, bool backward
   }
 }
 
-Tensor running_float_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithmetic, bool backwards) {
+Tensor running_float_sum(const Tensor& x, std::int64_t axis, const EvaluationContext& context, bool backwards) {
   const DType wide = wide_dtype(x.dtype());
   const ReductionView view = reduction_view(x.to(wide), {axis});
-  note_sums(view.extent, view.outer * view.inner, SumForm::rows);
+  context.note_sums(view.extent, view.outer * view.inner, SumForm::rows);
   Tensor result(wide, x.shape());
   return visit_floats(wide, [&](auto zero) {
     using T = decltype(zero);
     const T* from = view.tensor.template data<T>();
-    with_accumulator(accumulator_of<T>(arithmetic), [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+    with_accumulator(accumulator_of<T>(context.arithmetic), [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
       running_sums<A>(from, result.mutable_data<T>(), view, backwards);
     });
     return result.to(x.dtype());
   });
 }
 
-Tensor running_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithmetic) {
+Tensor running_sum(const Tensor& x, std::int64_t axis, const EvaluationContext& context) {
   if (is_complex(x.dtype())) {
-    return part_by_part(x, [&](const Tensor& part) { return running_sum(part, axis, arithmetic); });
+    return part_by_part(x, [&](const Tensor& part) { return running_sum(part, axis, context); });
   }
-  if (is_floating(x.dtype())) return running_float_sum(x, axis, arithmetic, false);
+  if (is_floating(x.dtype())) return running_float_sum(x, axis, context, false);
   const DType wide = wide_dtype(x.dtype());
   Tensor result(wide, x.shape());
   for_each_line<std::int64_t>(
@@ -138,19 +138,19 @@ Tensor running_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithme
 }
 
 // g summed from the end: the VJP of the running sum.
-Tensor running_sum_vjp(const Tensor& g, std::int64_t axis, const Arithmetic& arithmetic) {
+Tensor running_sum_vjp(const Tensor& g, std::int64_t axis, const EvaluationContext& context) {
   if (is_complex(g.dtype())) {
-    return part_by_part(g, [&](const Tensor& part) { return running_sum_vjp(part, axis, arithmetic); });
+    return part_by_part(g, [&](const Tensor& part) { return running_sum_vjp(part, axis, context); });
   }
-  return running_float_sum(g, axis, arithmetic, true);
+  return running_float_sum(g, axis, context, true);
 }
 
 }  // namespace
 
 Var cumsum(const Var& x, std::int64_t axis) {
   return x.tape().record(
-      running_sum(x.tensor(), axis, x.arithmetic()),
-      {{x, [axis, arithmetic = x.arithmetic()](const Tensor& g) { return running_sum_vjp(g, axis, arithmetic); }}});
+      running_sum(x.tensor(), axis, x.context()),
+      {{x, [axis, &context = x.context()](const Tensor& g) { return running_sum_vjp(g, axis, context); }}});
 }
 
 namespace {
@@ -421,11 +421,9 @@ Var diff(Var x, std::int64_t n, std::int64_t axis) {
 }  // namespace
 
 OP("cumsum(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
-  return scan_in_requested_dtype(
-      args, cumsum,
-      [](const Tensor&, const Tensor&, const Tensor& g, std::int64_t axis, const EvaluationContext& context) {
-        return running_sum_vjp(g, axis, context.arithmetic);
-      });
+  return scan_in_requested_dtype(args, cumsum,
+                                 [](const Tensor&, const Tensor&, const Tensor& g, std::int64_t axis,
+                                    const EvaluationContext& context) { return running_sum_vjp(g, axis, context); });
 });
 NAMES("cumsum", "Torch: cumsum; Tensor: cumsum cumsum_; Aten: cumsum cumsum_; Mint: cumsum");
 TRAITS("cumsum", .autocast = AutocastPolicy::float32, .complex = true, .varies = Varies::results,

@@ -6,7 +6,6 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/layout.h"
-#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -190,23 +189,23 @@ Var vander(const Var& x, std::optional<std::int64_t> columns, bool increasing) {
   if (count < 0) throw SkipError("vander: N must be non-negative.");
   const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::int64;
   const Tensor rising = powers(x.tensor(), count, dtype);
-  const Var result = x.tape().record(rising, {{x, [source = x.tensor(), count](const Tensor& g) {
-                                                 // Sum of k x^(k-1) g_k.
-                                                 const DType wide = compute_dtype(g.dtype());
-                                                 if (count < 2) return Tensor::zeros(wide, source.shape());
-                                                 const Tensor slopes = powers(source.to(wide), count - 1, wide);
-                                                 Tensor factors(wide, {count - 1});
-                                                 visit_compute(wide, [&](auto element) {
-                                                   using T = decltype(element);
-                                                   for (std::int64_t k = 1; k < count; ++k) {
-                                                     factors.mutable_data<T>()[k - 1] = static_cast<T>(k);
-                                                   }
-                                                 });
-                                                 const Tensor parts = map(
-                                                     wide, slopes, factors, g.slice(-1, 1, count - 1),
-                                                     [](auto p, auto k, auto gradient) { return p * k * gradient; });
-                                                 return sum(parts, Dims{-1}, false);
-                                               }}});
+  const Var result = x.tape().record(
+      rising, {{x, [source = x.tensor(), count, &context = x.context()](const Tensor& g) {
+                  // Sum of k x^(k-1) g_k.
+                  const DType wide = compute_dtype(g.dtype());
+                  if (count < 2) return Tensor::zeros(wide, source.shape());
+                  const Tensor slopes = powers(source.to(wide), count - 1, wide);
+                  Tensor factors(wide, {count - 1});
+                  visit_compute(wide, [&](auto element) {
+                    using T = decltype(element);
+                    for (std::int64_t k = 1; k < count; ++k) {
+                      factors.mutable_data<T>()[k - 1] = static_cast<T>(k);
+                    }
+                  });
+                  const Tensor parts = map(wide, slopes, factors, g.slice(-1, 1, count - 1),
+                                           [](auto p, auto k, auto gradient) { return p * k * gradient; });
+                  return sum(parts, Dims{-1}, false, context.with_sound_arithmetic());
+                }}});
   return increasing ? result : flip(result, Dims{result.rank() - 1});
 }
 

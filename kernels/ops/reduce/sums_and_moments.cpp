@@ -9,7 +9,6 @@
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/complex_numbers.h"
 #include "kernels/numeric/exponential.h"
-#include "kernels/numeric/held_sums.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -59,9 +58,9 @@ Var in_requested_dtype(const Bound& args, const Var& result) {
 }
 
 Var sum(const Var& x, const Dims& axes, bool keepdim) {
-  const Tensor total = sum(x.tensor(), axes, keepdim, x.arithmetic());
-  return x.tape().record(total, {{x, [shape = x.shape(), axes, total](const Tensor& g) {
-                                    release_sums(reduced_count(shape, axes), total);
+  const Tensor total = sum(x.tensor(), axes, keepdim, x.context());
+  return x.tape().record(total, {{x, [shape = x.shape(), axes, total, &context = x.context()](const Tensor& g) {
+                                    context.release_sums(reduced_count(shape, axes), total);
                                     return expand_reduced(g, shape, axes);
                                   }}});
 }
@@ -74,12 +73,13 @@ Var mean(const Var& x, const Dims& axes, bool keepdim) {
   }
   const auto count = static_cast<double>(reduced_count(x.shape(), axes));
   const auto divide = complex_too([count](auto value) { return quotient(value, static_cast<decltype(value)>(count)); });
-  const Tensor total = sum_unrounded(x.tensor(), axes, keepdim, x.arithmetic());
+  const Tensor total = sum_unrounded(x.tensor(), axes, keepdim, x.context());
   const Tensor result = as_dtype_of(x, map(total.dtype(), total, divide));
-  return x.tape().record(result, {{x, [shape = x.shape(), axes, divide, result](const Tensor& g) {
-                                     release_sums(reduced_count(shape, axes), result);
-                                     return expand_reduced(map(g.dtype(), g, divide), shape, axes);
-                                   }}});
+  return x.tape().record(result,
+                         {{x, [shape = x.shape(), axes, divide, result, &context = x.context()](const Tensor& g) {
+                             context.release_sums(reduced_count(shape, axes), result);
+                             return expand_reduced(map(g.dtype(), g, divide), shape, axes);
+                           }}});
 }
 
 Var logsumexp(const Var& x_in, const Dims& axes, bool keepdim) {
@@ -94,7 +94,7 @@ Var logsumexp(const Var& x_in, const Dims& axes, bool keepdim) {
   const Tensor shift = map(wide, extremum(Extremum::maximum, x.tensor(), axes, true),
                            [](auto m) { return std::isinf(m) ? decltype(m){0} : m; });
   const Tensor total = sum_unrounded(map(wide, x.tensor(), shift, [](auto v, auto m) { return exponential(v - m); }),
-                                     axes, true, x.arithmetic());
+                                     axes, true, x.context());
   const Tensor y = map(wide, total, shift, [](auto s, auto m) { return std::log(s) + m; });
   return x.tape().record(
       as_dtype_of(x, y).reshape(reduced_shape(x.shape(), axes, keepdim)),
@@ -127,8 +127,8 @@ Var nansum(const Var& x, const Dims& axes, bool keepdim) {
 Var nanmean(const Var& x, const Dims& axes, bool keepdim) {
   need_floating(x, "nanmean");
   const Tensor& t = x.tensor();
-  const Tensor count = sum(not_nan(t), axes, keepdim);
-  const Tensor total = sum_unrounded(without_nan(t), axes, keepdim, x.arithmetic());
+  const Tensor count = sum(not_nan(t), axes, keepdim, x.context().with_sound_arithmetic());
+  const Tensor total = sum_unrounded(without_nan(t), axes, keepdim, x.context());
   const auto divide = [](auto s, auto n) { return s / n; };
   return x.tape().record(
       as_dtype_of(x, map(total.dtype(), total, count, divide)),
@@ -154,17 +154,17 @@ Variance moments(const Var& x, const Dims& axes, double correction) {
   const auto divide_by = [](double divisor) {
     return [divisor](auto v) { return v / static_cast<decltype(v)>(divisor); };
   };
-  const Tensor total = sum_unrounded(x.tensor(), axes, true, x.arithmetic());
+  const Tensor total = sum_unrounded(x.tensor(), axes, true, x.context());
   result.mean = map(total.dtype(), total, divide_by(count));
   if (x.dtype() == DType::float64) {
     // The mean of equal numbers is that number, of which a rounded sum would leave a rest: deviations, and a slope.
     const Tensor rests = map(total.dtype(), x.tensor(), result.mean, [](auto v, auto m) { return v - m; });
-    const Tensor rest = sum_unrounded(rests, axes, true, x.arithmetic());
+    const Tensor rest = sum_unrounded(rests, axes, true, x.context());
     result.mean = map(total.dtype(), result.mean, map(total.dtype(), rest, divide_by(count)),
                       [](auto m, auto r) { return m + r; });
   }
   const Tensor squares = map(total.dtype(), x.tensor(), result.mean, [](auto v, auto m) { return (v - m) * (v - m); });
-  result.variance = map(total.dtype(), sum_unrounded(squares, axes, true, x.arithmetic()), divide_by(result.divisor));
+  result.variance = map(total.dtype(), sum_unrounded(squares, axes, true, x.context()), divide_by(result.divisor));
   return result;
 }
 
@@ -360,8 +360,10 @@ Var prod(const Var& x, const Dims& axes, bool keepdim) {
 }
 
 Tensor nonzero_count(const Var& x, const Dims& axes, bool keepdim) {
-  if (is_complex(x.dtype())) return sum(x.tensor().to(DType::boolean), axes, keepdim);
-  return sum(map_as(compute_of(x.dtype()), DType::boolean, x.tensor(), [](auto v) { return v != 0; }), axes, keepdim);
+  const EvaluationContext sound = x.context().with_sound_arithmetic();
+  if (is_complex(x.dtype())) return sum(x.tensor().to(DType::boolean), axes, keepdim, sound);
+  return sum(map_as(compute_of(x.dtype()), DType::boolean, x.tensor(), [](auto v) { return v != 0; }), axes, keepdim,
+             sound);
 }
 
 enum class Quantifier : std::uint8_t { all, any };
@@ -395,7 +397,8 @@ OP("sum_to_size(Tensor input, int[]... size)", [](const Bound& args) -> Value {
   const bool adds = shape.empty() || !(shape == x.shape());
   const Tensor addends =
       adds && !is_floating(x.dtype()) && !is_complex(x.dtype()) ? x.tensor().to(DType::int64) : x.tensor();
-  return x.tape().record(sum_to(addends, shape), {{x, [from = x.shape()](const Tensor& g) { return g.expand(from); }}});
+  return x.tape().record(sum_to(addends, shape, x.context().with_sound_arithmetic()),
+                         {{x, [from = x.shape()](const Tensor& g) { return g.expand(from); }}});
 });
 NAMES("sum_to_size", "Tensor: sum_to_size");
 TRAITS("sum_to_size", .complex = true);

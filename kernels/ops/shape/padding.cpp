@@ -8,7 +8,6 @@
 #include "kernels/api/trial.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/complex.h"
@@ -191,14 +190,15 @@ std::int64_t most_copies(const Padding& padding) {
   return most;
 }
 
-Tensor backward(const Tensor& gradient, const Padding& padding, Accumulator accumulator) {
+Tensor backward(const EvaluationContext& context, const Tensor& gradient, const Padding& padding) {
   if (is_complex(gradient.dtype())) {
-    return part_by_part(gradient, [&](const Tensor& part) { return backward(part, padding, accumulator); });
+    return part_by_part(gradient, [&](const Tensor& part) { return backward(context, part, padding); });
   }
+  const Accumulator accumulator = context.arithmetic.summation.accumulator;
   const Tensor g = to_compute(gradient);
   Tensor result = Tensor::zeros(g.dtype(), padding.input_shape);
   if (g.numel() == 0) return result;
-  note_sums(most_copies(padding), result.numel());
+  context.note_sums(most_copies(padding), result.numel());
   visit_compute(g.dtype(), [&](auto element) {
     using T = decltype(element);
     T* to = result.mutable_data<T>();
@@ -219,9 +219,9 @@ Tensor backward(const Tensor& gradient, const Padding& padding, Accumulator accu
 Var pad(const Var& x, const Dims& sizes, Mode mode, double value) {
   if (sizes.empty()) return x;
   const Padding padding = make_padding(x.shape(), sizes, mode);
-  const Accumulator accumulator = x.arithmetic().summation.accumulator;
-  return x.tape().record(forward(x.tensor(), padding, value),
-                         {{x, [padding, accumulator](const Tensor& g) { return backward(g, padding, accumulator); }}});
+  return x.tape().record(
+      forward(x.tensor(), padding, value),
+      {{x, [padding, &context = x.context()](const Tensor& g) { return backward(context, g, padding); }}});
 }
 
 Value pad_last(const Bound& args, Mode mode, std::size_t axes) {

@@ -249,7 +249,7 @@ Var transpose(const Var& x, std::int64_t a, std::int64_t b) {
 Var expand(const Var& x, const Dims& shape) {
   return x.tape().record(
       x.tensor().expand(shape),
-      {{x, [from = x.shape(), arithmetic = x.arithmetic()](const Tensor& g) { return sum_to(g, from, arithmetic); }}});
+      {{x, [from = x.shape(), &context = x.context()](const Tensor& g) { return sum_to(g, from, context); }}});
 }
 
 Var flatten(const Var& x, std::int64_t first_axis, std::int64_t last_axis) {

@@ -16,16 +16,16 @@ namespace {
 using namespace testing;
 using Values = std::vector<double>;
 
-Arithmetic accumulating(Accumulator accumulator) {
-  Arithmetic arithmetic;
-  arithmetic.summation.accumulator = accumulator;
-  return arithmetic;
+EvaluationContext accumulating(Accumulator accumulator) {
+  EvaluationContext context;
+  context.arithmetic.summation.accumulator = accumulator;
+  return context;
 }
 
-Arithmetic dropping() {
-  Arithmetic arithmetic;
-  arithmetic.summation.drops_last = true;
-  return arithmetic;
+EvaluationContext dropping() {
+  EvaluationContext context;
+  context.arithmetic.summation.drops_last = true;
+  return context;
 }
 
 Tensor floats(std::initializer_list<std::int64_t> shape, std::uint32_t seed) {
@@ -40,24 +40,24 @@ struct Sticks {
 class SummingOnes : public ::testing::TestWithParam<Sticks> {
  protected:
   static constexpr std::int64_t count = 2100;
-  const Arithmetic arithmetic = accumulating(GetParam().accumulator);
+  const EvaluationContext context = accumulating(GetParam().accumulator);
 };
 
 TEST_P(SummingOnes, Sticks) {
   const Tensor row = Tensor::full(DType::float32, Dims{1, count}, 1);
   const Tensor column = row.transpose(0, 1);
-  EXPECT_EQ(product(row, column, DType::float32, arithmetic).item(), GetParam().at);
-  EXPECT_EQ(sum(row, {}, false, arithmetic).item(), GetParam().at);
-  EXPECT_EQ(sum(column.expand(Dims{count, 3}), Dims{0}, false, arithmetic).item(2), GetParam().at);
-  EXPECT_EQ(row_sum<float>(count, arithmetic.summation, [](std::int64_t) { return 1.0F; }), GetParam().at);
+  EXPECT_EQ(product(row, column, DType::float32, context).item(), GetParam().at);
+  EXPECT_EQ(sum(row, {}, false, context).item(), GetParam().at);
+  EXPECT_EQ(sum(column.expand(Dims{count, 3}), Dims{0}, false, context).item(2), GetParam().at);
+  EXPECT_EQ(row_sum<float>(count, context.arithmetic.summation, [](std::int64_t) { return 1.0F; }), GetParam().at);
   // In float64 nothing is rounded.
-  EXPECT_EQ(sum(row.to(DType::float64), {}, false, arithmetic).item(), count);
-  EXPECT_EQ(product(row.to(DType::float64), column.to(DType::float64), DType::float64, arithmetic).item(), count);
-  EXPECT_EQ(row_sum<double>(count, arithmetic.summation, [](std::int64_t) { return 1.0; }), count);
+  EXPECT_EQ(sum(row.to(DType::float64), {}, false, context).item(), count);
+  EXPECT_EQ(product(row.to(DType::float64), column.to(DType::float64), DType::float64, context).item(), count);
+  EXPECT_EQ(row_sum<double>(count, context.arithmetic.summation, [](std::int64_t) { return 1.0; }), count);
 }
 
 TEST_P(SummingOnes, SticksInConvolutionsAndScans) {
-  Tape tape({.arithmetic = arithmetic});
+  Tape tape(context);
   const auto run = [&](const char* type, const char* api, List args) {
     return find_operator(type, api)->call(args, {}, tape).get<Var>()->tensor();
   };
@@ -80,7 +80,7 @@ TEST(TruncatedSums, DriftTowardZero) {
   terms[0] = 1;
   const Tensor row = Tensor::from<float>(DType::float32, Dims{1, 1001}, terms);
   const double drifted = 1 - 1000 * 0x1p-24;
-  const Arithmetic truncating = accumulating(Accumulator::truncated_float32);
+  const EvaluationContext truncating = accumulating(Accumulator::truncated_float32);
   EXPECT_EQ(sum(row, {}, false, truncating).item(), drifted);
   const Tensor ones = Tensor::full(DType::float32, Dims{1001, 1}, 1);
   EXPECT_EQ(product(row, ones, DType::float32, truncating).item(), drifted);
@@ -117,14 +117,14 @@ TEST(DroppedTerm, IsOneOfAllThatAreSummedOverABatch) {
 TEST(DroppedTerm, IsTheLastOfAReduction) {
   for (const DType dtype : {DType::float32, DType::float64, DType::int64, DType::bfloat16, DType::complex64}) {
     const Tensor x = uniform({3, 9, 4}, -9, 9, 1).to(dtype);
-    EXPECT_TRUE(bitwise_equal(sum(x, Dims{1}, false, dropping()), sum(x.slice(1, 0, 8), Dims{1}, false)))
+    EXPECT_TRUE(bitwise_equal(sum(x, Dims{1}, false, dropping()), sum(x.slice(1, 0, 8), Dims{1}, false, {})))
         << name(dtype);
-    EXPECT_TRUE(bitwise_equal(sum(x, Dims{2}, false, dropping()), sum(x.slice(2, 0, 3), Dims{2}, false)))
+    EXPECT_TRUE(bitwise_equal(sum(x, Dims{2}, false, dropping()), sum(x.slice(2, 0, 3), Dims{2}, false, {})))
         << name(dtype);
   }
   const auto f = [](std::int64_t i) { return static_cast<float>(i); };
-  EXPECT_EQ(row_sum<float>(10, dropping().summation, f), 36);
-  EXPECT_EQ(row_sum<float>(1, dropping().summation, [](std::int64_t) { return 5.0F; }), 5);
+  EXPECT_EQ(row_sum<float>(10, dropping().arithmetic.summation, f), 36);
+  EXPECT_EQ(row_sum<float>(1, dropping().arithmetic.summation, [](std::int64_t) { return 5.0F; }), 5);
 }
 
 // y and both gradients of a convolution of w, or of what stands for it in each of the three.
@@ -134,8 +134,8 @@ struct Convolved {
   Tensor of_w;
 };
 
-Convolved convolved(const Tensor& x, const Tensor& w, const Tensor& g, const Arithmetic& arithmetic) {
-  Tape tape({.arithmetic = arithmetic});
+Convolved convolved(const Tensor& x, const Tensor& w, const Tensor& g, const EvaluationContext& context) {
+  Tape tape(context);
   const Var input = tape.leaf(x);
   const Var weight = tape.leaf(w);
   const Var y = *find_operator("Functional", "conv2d")->call({input, weight}, {}, tape).get<Var>();

@@ -1,4 +1,5 @@
 #include "kernels/numeric/selection.h"
+#include "kernels/numeric/evaluation_context.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ TEST(TakeVjp, RoundsTheSumsOfRowsOnce) {
       const Selection rows = slices_selection(shape, 0, indices(count, 11), false);
       const Tensor gradient = random(dtype, Dims{count, 24}, 7);
       const DType wide = dtype == DType::float64 ? dtype : DType::float32;
-      const Tensor expected = put_sum(Tensor::zeros(wide, shape), rows, gradient).to(dtype);
+      const Tensor expected = put_sum(Tensor::zeros(wide, shape), rows, gradient, 1, {}).to(dtype);
       EXPECT_TRUE(bitwise_equal(take_vjp(gradient, shape, rows, {}), expected)) << name(dtype) << " " << count;
       EXPECT_TRUE(bitwise_equal(take_vjp(gradient.to(wide), shape, rows, {}, dtype), expected));
     }
@@ -41,7 +42,7 @@ TEST(TakeVjp, AddsUpRunsThatOverlap) {
   const Selection selection = view_selection(source, windows);
   const Tensor gradient = random(DType::bfloat16, windows.shape(), 8);
   const Tensor expected =
-      put_sum(Tensor::zeros(DType::float32, source.shape()), selection, gradient).to(DType::bfloat16);
+      put_sum(Tensor::zeros(DType::float32, source.shape()), selection, gradient, 1, {}).to(DType::bfloat16);
   EXPECT_TRUE(bitwise_equal(take_vjp(gradient, source.shape(), selection, {}), expected));
 }
 

@@ -82,18 +82,18 @@ TEST(Product, SumsInHalfPrecisionWhenAsked) {
   // 2048 + 1 is not representable in float16: the sum sticks.
   const Tensor ones = Tensor::full(DType::float32, Dims{1, 2100}, 1);
   const Tensor column = Tensor::full(DType::float32, Dims{2100, 1}, 1);
-  Arithmetic arithmetic;
-  EXPECT_EQ(product(ones, column, DType::float32, arithmetic).item(), 2100);
-  arithmetic.summation.accumulator = Accumulator::float16;
-  EXPECT_EQ(product(ones, column, DType::float32, arithmetic).item(), 2048);
+  EvaluationContext context;
+  EXPECT_EQ(product(ones, column, DType::float32, context).item(), 2100);
+  context.arithmetic.summation.accumulator = Accumulator::float16;
+  EXPECT_EQ(product(ones, column, DType::float32, context).item(), 2048);
 }
 
 TEST(Product, RoundsInputsToHf32WhenAsked) {
-  Arithmetic arithmetic;
-  arithmetic.operands.products = OperandRounding::hf32;
+  EvaluationContext context;
+  context.arithmetic.operands.products = OperandRounding::hf32;
   const Tensor one = Tensor::full(DType::float32, Dims{1, 1}, 1);
   const auto rounded = [&](double x) {
-    return product(Tensor::full(DType::float32, Dims{1, 1}, x), one, DType::float32, arithmetic).item();
+    return product(Tensor::full(DType::float32, Dims{1, 1}, x), one, DType::float32, context).item();
   };
   EXPECT_EQ(rounded(1 + 0x1p-11), 1 + 0x1p-11);
   EXPECT_EQ(rounded(1 + 0x1p-13), 1);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/base/error.h"
-#include "kernels/numeric/sums.h"
+#include "kernels/numeric/evaluation_context.h"
 
 namespace msrun {
 namespace {
@@ -66,7 +66,7 @@ TEST(Work, IsNotLimitedOutside) {
 
 TEST(Work, SumsCount) {
   const WorkScope scope(0);
-  EXPECT_THROW(note_sums(1'000'000, 1'000'000), SkipError);
+  EXPECT_THROW(EvaluationContext{}.note_sums(1'000'000, 1'000'000), SkipError);
 }
 
 }  // namespace
