@@ -98,7 +98,7 @@ class Walk {
       if (row.status == Status::pass || row.status == Status::skip) continue;
       if (options_.compat_msprobe || comparison.status != Status::error) comparison.status = row.status;
     }
-    if (rows_.empty()) comparison.mistrust = Mistrust::nothing_compared;
+    if (rows_.empty()) comparison.weak_evidence = WeakEvidence::nothing_compared;
     comparison.rows = std::move(rows_);
     comparison.pairs = std::move(pairs_);
     comparison.pairs.resize(comparison.rows.size());
@@ -235,9 +235,9 @@ Comparison compare_shares_of_zeros(const OperatorTraits& traits, const Value& be
   }
   const std::int64_t count = bench_tensor->numel();
   const std::int64_t zeros = zero_count(*device_tensor);
-  if (zeros == count) comparison.mistrust = Mistrust::all_dropped;
+  if (zeros == count) comparison.weak_evidence = WeakEvidence::all_dropped;
   if (count < 100) {
-    comparison.mistrust = Mistrust::nothing_compared;
+    comparison.weak_evidence = WeakEvidence::nothing_compared;
     return comparison;
   }
   const std::int64_t expected = zero_count(*bench_tensor);
@@ -318,8 +318,8 @@ bool is_owed(const Value& gradient) {
 }
 
 void note_unchecked_gradient(DetailsRow& row) {
-  row.trust.mistrust = Mistrust::backward_unchecked;
-  add_verdict(row, mistrust_sentence(row.trust.mistrust));
+  row.trust.weak_evidence = WeakEvidence::backward_unchecked;
+  add_verdict(row, weak_evidence_sentence(row.trust.weak_evidence));
 }
 
 std::optional<Comparison> compare_gradients(std::string_view full_name, const OperatorTraits& traits,

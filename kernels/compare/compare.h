@@ -41,7 +41,7 @@ struct Comparison {
   };
   std::vector<Pair> pairs = {};
   // Where there are no rows: why the status proves little, and whether chance makes differences as large.
-  Mistrust mistrust = Mistrust::none;
+  WeakEvidence weak_evidence = WeakEvidence::none;
   bool by_chance = false;
   bool of_gradients = false;  // for the judge, of a backward
   // Chance accounts for a status that no row does.

@@ -126,7 +126,7 @@ Json counts_json(const VerdictCounts& counts) {
           {"simulated", counts.simulated},
           {"suspicious", counts.suspicious()},
           {"rounding_only", counts.rounding_only},
-          {"proves_little", counts.mistrusted},
+          {"proves_little", counts.weak},
           {"unsteady", counts.unsteady},
           {"devices_differ", counts.devices_differ},
           {"varying_as_declared", counts.varying}};

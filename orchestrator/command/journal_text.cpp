@@ -27,7 +27,7 @@ std::string counts_line(const VerdictCounts& counts) {
   return "pass " + with_commas(counts.pass) + ", warning " + with_commas(counts.warning) + ", error " +
          with_commas(counts.error) + ", SKIP " + with_commas(counts.skip) + " (" + with_commas(counts.failed_to_run) +
          " failed to run, " + with_commas(counts.skipped_by_rule) + " by rule), suspicious " +
-         with_commas(counts.suspicious()) + ", proves little " + with_commas(counts.mistrusted) + unsteady_text(counts);
+         with_commas(counts.suspicious()) + ", proves little " + with_commas(counts.weak) + unsteady_text(counts);
 }
 
 // Text or number of the metadata, fit for one line.

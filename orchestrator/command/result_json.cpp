@@ -38,7 +38,7 @@ void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& 
                     {"message", row.message},
                     {"beyond_rounding", row.beyond_rounding},
                     {"judgement", judgement_json(row)},
-                    {"proves_little", proves_little_json(row.trust.mistrust)},
+                    {"proves_little", proves_little_json(row.trust.weak_evidence)},
                     {"visible_fault", visible_fault_json(row)},
                     {"metrics", std::move(metrics)},
                     {"difference", difference_json(row.difference)}});

@@ -40,8 +40,8 @@ std::string attribute(const char* name, const std::string& value) {
 // What is to be said of a call that was checked.
 std::string words_of(const ApiResult& result) {
   std::string text = message_with_reason(result);
-  if (is_mistrusted(result)) {
-    text += (text.empty() ? "" : "\n") + mistrust_sentence(result.mistrust);
+  if (is_weak_evidence(result)) {
+    text += (text.empty() ? "" : "\n") + weak_evidence_sentence(result.weak_evidence);
   }
   return text;
 }

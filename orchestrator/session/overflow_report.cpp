@@ -91,7 +91,7 @@ void OverflowReport::report(const ApiResult& result) {
     ++counts_.skipped;
   } else if (result.overflow->is_none()) {
     ++counts_.none;
-    if (result.mistrust == Mistrust::nothing_compared) ++counts_.empty;
+    if (result.weak_evidence == WeakEvidence::nothing_compared) ++counts_.empty;
   } else {
     ++(result.overflow->verdict == Verdict::normal ? counts_.normal : counts_.abnormal);
   }

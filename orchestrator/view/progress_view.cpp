@@ -292,7 +292,7 @@ class JsonView : public ProgressView {
     line["simulated"] = counts.simulated;
     line["suspicious"] = counts.suspicious();
     line["rounding_only"] = counts.rounding_only;
-    line["proves_little"] = counts.mistrusted;
+    line["proves_little"] = counts.weak;
     line["unsteady"] = counts.unsteady;
     line["devices_differ"] = counts.devices_differ;
     line["varying_as_declared"] = counts.varying;

@@ -49,7 +49,7 @@ constexpr std::array possible_conclusions{
     Conclusion{"not compared", "calls without an output that can be compared", Style::caution, false,
                [](const VerdictCounts& counts) { return counts.nothing_compared; }},
     Conclusion{"proves little", "results that agree where nothing else could be expected", Style::plain, false,
-               [](const VerdictCounts& counts) { return counts.mistrusted; }},
+               [](const VerdictCounts& counts) { return counts.weak; }},
 };
 
 // Why calls were not checked, the most surprising first.
@@ -152,7 +152,7 @@ void Summary::add(const ApiResult& result) {
   counts_.add(result);
   Status status = overall_status(result);
   if (status == Status::skip) add_skip(result);
-  if (is_mistrusted(result)) add_doubt(result);
+  if (is_weak_evidence(result)) add_doubt(result);
   add_blame(result);
   if (!is_suspicious(result)) return;
   if (status == Status::skip) status = result.backward.value_or(Status::skip);
@@ -191,7 +191,7 @@ void Summary::add_blame(const ApiResult& result) {
 }
 
 void Summary::add_doubt(const ApiResult& result) {
-  Doubt& doubt = doubts_[static_cast<std::size_t>(result.mistrust)];
+  Doubt& doubt = doubts_[static_cast<std::size_t>(result.weak_evidence)];
   if (doubt.count++ == 0 || result.task < doubt.task) {
     doubt.task = result.task;
     doubt.name = result.name;
@@ -300,14 +300,14 @@ std::string Summary::findings_text(const std::string& reproduce_command, const S
 }
 
 std::string Summary::doubts_text() const {
-  if (counts_.mistrusted == 0) return {};
+  if (counts_.weak == 0) return {};
   std::string text = "Results that prove little\n";
   for (std::size_t i = 0; i < doubts_.size(); ++i) {
     const Doubt& doubt = doubts_[i];
     if (doubt.count == 0) continue;
     const std::string line = "  " + number_column(doubt.count) + "  " + sanitised(doubt.name) +
                              (doubt.count > 1 ? ", ...: " : ": ") +
-                             std::string(mistrust_text(static_cast<Mistrust>(i)));
+                             std::string(weak_evidence_text(static_cast<WeakEvidence>(i)));
     text += cut_to_width(line, closing_width) + "\n";
   }
   return text;

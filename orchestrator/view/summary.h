@@ -87,7 +87,7 @@ class Summary {
 
   VerdictCounts counts_;
   std::unordered_map<std::string, Finding> findings_;
-  std::array<Doubt, mistrust_count> doubts_;        // by reason
+  std::array<Doubt, weak_evidence_count> doubts_;   // by reason
   std::map<std::int32_t, Blame> blames_;            // by device
   std::unordered_map<std::string, Skipped> skips_;  // by reason, without the name of the call
   std::uint64_t further_skips_ = 0;                 // of reasons beyond those that are kept

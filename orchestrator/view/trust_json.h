@@ -10,13 +10,13 @@
 namespace msrun {
 
 // The name of the reason why a call, or an output, proves little; null if there is none.
-inline nlohmann::ordered_json proves_little_json(Mistrust mistrust) {
-  if (mistrust == Mistrust::none) return nullptr;
-  return mistrust_name(mistrust);
+inline nlohmann::ordered_json proves_little_json(WeakEvidence weak_evidence) {
+  if (weak_evidence == WeakEvidence::none) return nullptr;
+  return weak_evidence_name(weak_evidence);
 }
 
 inline nlohmann::ordered_json proves_little_json(const ApiResult& result) {
-  return proves_little_json(is_mistrusted(result) ? result.mistrust : Mistrust::none);
+  return proves_little_json(is_weak_evidence(result) ? result.weak_evidence : WeakEvidence::none);
 }
 
 // The smallest relative errors of an output that are told from rounding, {"of_one": 0.0001, "of_all": 0.00001}; null

@@ -36,17 +36,11 @@
 namespace msrun {
 namespace {
 
-bool has_float8_input(const MaterialisedCall& call) {
-  bool found = false;
-  for_each_argument(call, [&](const Tensor& tensor) { found = found || is_float8(tensor.dtype()); });
-  return found;
-}
-
 // Why an output without rows, or whose rows are all SKIP, proves little.
-Mistrust mistrust_in(const Comparison& forward) {
+WeakEvidence weak_evidence_in(const Comparison& forward) {
   const auto compared = [](const DetailsRow& row) { return row.status != Status::skip; };
   const bool by_rows = !forward.rows.empty() && std::ranges::none_of(forward.rows, compared);
-  return by_rows ? Mistrust::nothing_compared : forward.mistrust;
+  return by_rows ? WeakEvidence::nothing_compared : forward.weak_evidence;
 }
 
 bool is_clean(const ApiResult& result) { return is_clean(result.forward_rows) && is_clean(result.backward_rows); }
@@ -55,7 +49,7 @@ bool is_clean(const ApiResult& result) { return is_clean(result.forward_rows) &&
 void add_finding(std::vector<DetailsRow>& rows, Status status, const std::string& finding) {
   if (finding.empty()) return;
   if (rows.empty()) rows.emplace_back().status = status;
-  accuse(rows.front(), finding);
+  make_suspicious(rows.front(), finding);
 }
 
 // The row that says why a call is suspicious, which its Message repeats; else its first, if there is one.
@@ -321,7 +315,7 @@ class Check {
     const bool judges_dtypes = knows_dtypes(call);
     if (judges_dtypes) judge_output_dtypes(op, call, forward);
     result_.forward = forward.status;
-    result_.mistrust = mistrust_in(forward);
+    result_.weak_evidence = weak_evidence_in(forward);
     bool forward_by_chance = forward.is_chance();
     result_.forward_rows = std::move(forward.rows);
     const BackwardInput backward{
@@ -383,7 +377,8 @@ class Check {
     }
     require_memory_for_judging();
     // Without draws few elements prove as much as many.
-    if (output.exact && result_.mistrust == Mistrust::nothing_compared) result_.mistrust = Mistrust::none;
+    if (output.exact && result_.weak_evidence == WeakEvidence::nothing_compared)
+      result_.weak_evidence = WeakEvidence::none;
     add_finding(result_.forward_rows, result_.forward, output.finding);
     add_finding(result_.backward_rows, result_.backward.value_or(Status::skip), gradients.finding);
     return {output.is_sound(), gradients.is_sound()};

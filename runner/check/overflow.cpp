@@ -60,7 +60,7 @@ void judge(const Value& bench, const Value& device, const CheckOptions& options,
   OverflowFinding& finding = result.overflow.emplace();
   const std::string subject = "The " + result.name + " overflow is ";
   if (bench.is_none() && device.is_none()) {
-    result.mistrust = Mistrust::nothing_compared;
+    result.weak_evidence = WeakEvidence::nothing_compared;
     result.message = compat_msprobe ? subject + "a normal overflow, out and npu_out is None."
                                     : result.name + ": no overflow, both outputs are None.";
   } else if (has_bool(bench) || has_bool(device)) {
@@ -75,10 +75,10 @@ void judge(const Value& bench, const Value& device, const CheckOptions& options,
     result.message = subject + (finding.verdict == Verdict::normal ? "a normal overflow." : "an abnormal overflow.");
     // To be checked or not is no matter of how msProbe sums.
     if (!has_what_overflows(bench, false) && !has_what_overflows(device, options.dialect->sums_overflow(false))) {
-      result.mistrust = Mistrust::nothing_compared;
+      result.weak_evidence = WeakEvidence::nothing_compared;
     }
     if (finding.is_none() && !compat_msprobe) {
-      result.message = result.name + (result.mistrust == Mistrust::none
+      result.message = result.name + (result.weak_evidence == WeakEvidence::none
                                           ? ": no overflow."
                                           : ": no overflow, as no output has an element of a floating dtype.");
     }

@@ -16,7 +16,7 @@ namespace msrun {
 namespace {
 
 void mark(DetailsRow& row, const char* what, DType found, DType expected) {
-  accuse(row, text_of_other_dtype(what, found, expected));
+  make_suspicious(row, text_of_other_dtype(what, found, expected));
 }
 
 // The dtypes of floating arguments, and those that the call names.

@@ -2,6 +2,12 @@
 
 namespace msrun {
 
+bool has_float8_input(const MaterialisedCall& call) {
+  bool found = false;
+  for_each_argument(call, [&](const Tensor& tensor) { found = found || is_float8(tensor.dtype()); });
+  return found;
+}
+
 Value narrow_float8_result(const Value& output) {
   return transform_leaves(output, [](const Value& leaf) -> Value {
     const Tensor* tensor = leaf.get<Tensor>();

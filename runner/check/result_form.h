@@ -2,8 +2,11 @@
 #pragma once
 
 #include "kernels/api/value.h"
+#include "kernels/evaluate/materialise.h"
 
 namespace msrun {
+
+bool has_float8_input(const MaterialisedCall& call);
 
 // A float32 result of a float8 call counts as float16 (6.11).
 Value narrow_float8_result(const Value& output);

@@ -266,14 +266,15 @@ class SampledCheck {
       const DetailsRow& row = comparison.rows[i];
       const auto& [bench, device] = comparison.pairs[i];
       if (!device.defined()) continue;
-      if (row.status == Status::skip || is_suspicious(row) || row.trust.mistrust != Mistrust::none) return false;
+      if (row.status == Status::skip || is_suspicious(row) || row.trust.weak_evidence != WeakEvidence::none)
+        return false;
       // Twice as strict, because chance may have drawn fewer of those elements than there are.
-      SumModel model;
-      model.longest = sums.longest;
-      model.chain = sums.chain;
-      model.nearest = true;
+      ErrorBudget budget;
+      budget.longest = sums.longest;
+      budget.chain = sums.chain;
+      budget.nearest = true;
       if (input_.op.traits().rounds_once &&
-          2 * fit_rounding(bench, device, model).misrounded > tolerated_misrounded(device.numel())) {
+          2 * fit_rounding(bench, device, budget).misrounded > tolerated_misrounded(device.numel())) {
         return false;
       }
     }

@@ -45,8 +45,8 @@ void append_pytorch_rows(std::string& out, const std::string& name, const std::v
 
 // Why a gradient was not checked; empty if it was. That is the line before the one that says so.
 std::string why_unchecked(const DetailsRow& row) {
-  if (row.trust.mistrust != Mistrust::backward_unchecked) return {};
-  const std::size_t verdict = find_verdict(row.message, mistrust_sentence(row.trust.mistrust));
+  if (row.trust.weak_evidence != WeakEvidence::backward_unchecked) return {};
+  const std::size_t verdict = find_verdict(row.message, weak_evidence_sentence(row.trust.weak_evidence));
   if (verdict == std::string::npos || verdict == 1) return {};
   const std::size_t end = verdict - 1;
   const std::size_t begin = row.message.rfind('\n', end - 1);

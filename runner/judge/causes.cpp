@@ -72,8 +72,8 @@ bool may_be_half_sums(const Tensor& device) {
 
 // Whether an arithmetic that a device may have gives its result, with more than chance for evidence.
 bool gives_result(const Arithmetic& arithmetic, const Tensor& computed, const Tensor& device, const RoundingFit& fit,
-                  const SumModel& model) {
-  if (evidence_bits(fit) < enough_bits || !rounding_explains(computed, device, model)) return false;
+                  const ErrorBudget& budget) {
+  if (evidence_bits(fit) < enough_bits || !rounding_explains(computed, device, budget)) return false;
   // Any error of about half a place looks like truncation of what has no more places.
   if (!arithmetic.rounds_to_zero || !is_half(device.dtype())) return true;
   return static_cast<double>(equal_elements(computed, device)) >=
@@ -84,7 +84,7 @@ bool gives_result(const Arithmetic& arithmetic, const Tensor& computed, const Te
 
 std::string finding(const RowCase& row, const DifferenceMap& map, const Explanation& judged) {
   const auto& [bench, device] = row.pair;
-  const SumModel& model = judged.model;
+  const ErrorBudget& budget = judged.budget;
   const RoundingFit& fit = judged.fit;
   struct Candidate {
     Arithmetic arithmetic;
@@ -109,7 +109,7 @@ std::string finding(const RowCase& row, const DifferenceMap& map, const Explanat
                 "One of K products is missing: computed without the last, the call gives this result."},
   };
   // Another arithmetic is not to be excused by the steps of this one.
-  const SumModel& without_steps = judged.beside_steps ? judged.beside_steps->first : model;
+  const ErrorBudget& without_steps = judged.without_steps ? judged.without_steps->first : budget;
   const std::optional<Tensor> sound = row.computed_with({});
   const bool in_numbers = differs_in_numbers(device, fit);
   std::string nearest;  // the operands that leave fewest elements open
@@ -125,17 +125,17 @@ std::string finding(const RowCase& row, const DifferenceMap& map, const Explanat
     if (gives_result(candidate.arithmetic, *tensor, device, fit, without_steps)) return candidate.text;
     if (candidate.arithmetic.operands != Operands{}) {
       // Which way halves are rounded differs, and of a long sum some term is a half.
-      const std::int64_t beyond = fit_rounding(*tensor, device, model).beyond;
+      const std::int64_t beyond = fit_rounding(*tensor, device, budget).beyond;
       if (beyond < least_beyond && beyond * 8 <= fit.beyond) {
         least_beyond = beyond;
         nearest = candidate.text;
       }
       continue;
     }
-    if (candidate.arithmetic.summation.accumulator != Accumulator::float16 || model.longest < 16) continue;
+    if (candidate.arithmetic.summation.accumulator != Accumulator::float16 || budget.longest < 16) continue;
     // Another order of the additions gives other errors of the same size, which of anything but a sum say nothing.
-    if (!model.adds_terms || !may_be_half_sums(device)) continue;
-    if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
+    if (!budget.adds_terms || !may_be_half_sums(device)) continue;
+    if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, budget)))
       like_float16 = "Errors have the size and spread of those of float16 accumulation.";
   }
   if (!nearest.empty()) {
@@ -143,7 +143,7 @@ std::string finding(const RowCase& row, const DifferenceMap& map, const Explanat
     return nearest + " at " + std::to_string(device.numel() - least_beyond) + " of " + std::to_string(device.numel()) +
            " elements.";
   }
-  return difference_pattern(bench, device, fit, model, map, [&] {
+  return difference_pattern(bench, device, fit, budget, map, [&] {
     std::string altered = altered_call(row, judged);
     if (altered.empty()) altered = other_number(row, judged);
     if (altered.empty() && fit.beyond >= enough_elements) altered = half_of_rows(row);
@@ -167,7 +167,7 @@ bool errs_as_no_cpu_does(const RowCase& row, const Explanation& judged) {
     const bool is_sounder = arithmetic.rounds_to_zero && tensor && sound && sound->shape() == device.shape() &&
                             equal_elements(*sound, device) > equal_elements(*tensor, device);
     return tensor && !(sound && bitwise_equal(*sound, *tensor)) && !is_sounder &&
-           rounding_explains(*tensor, device, judged.model);
+           rounding_explains(*tensor, device, judged.budget);
   });
 }
 

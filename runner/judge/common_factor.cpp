@@ -46,8 +46,8 @@ class CommonFactors {
   double count_ = 0;
 };
 
-bool is_measured(const SumModel& model) {
-  return model.spread.defined() || model.noise.defined() || model.with_stored.defined();
+bool is_measured(const ErrorBudget& budget) {
+  return budget.spread.defined() || budget.noise.defined() || budget.with_stored.defined();
 }
 
 // What all elements of a row may err by together, relative to them.
@@ -61,15 +61,15 @@ double allowed_in_common(const RowCase& row) {
 }
 
 bool is_held_to_common_error(const RowCase& row, const Explanation& judged) {
-  const SumModel& model = judged.model;
+  const ErrorBudget& budget = judged.budget;
   // Who rounds operands or steps to a half type has been asked for it there.
   const bool is_asked = judged.operands != OperandRounding::none || !std::string_view(judged.in_half).empty();
-  if (is_asked || model.exact || row.call.materialised.unbounded || judged.fit.overflowed > 0) return false;
+  if (is_asked || budget.exact || row.call.materialised.unbounded || judged.fit.overflowed > 0) return false;
   const auto& [bench, device] = row.pair;
   const DType dtype = rounding::coarser(bench, device);
   if (is_half(dtype)) return true;
   // Without sums, and nothing measured, the bound of each element is as tight.
-  if (dtype != DType::float32 || (model.longest <= 1 && !is_measured(model))) return false;
+  if (dtype != DType::float32 || (budget.longest <= 1 && !is_measured(budget))) return false;
   // What a half type holds on the way errs as one.
   bool has_half = false;
   for_each_argument(row.call.materialised,
@@ -101,7 +101,7 @@ bool has_factor_in_common(const RowCase& row, const Explanation& judged, const s
   const double allowed = allowed_in_common(row);
   if (!may_have_common_error(bench, device, allowed) || !has_many_values(bench)) return false;
   // Statistics that so many terms make up are no more than there are such numbers of elements.
-  const std::int64_t longest = std::max<std::int64_t>(judged.model.longest, 1);
+  const std::int64_t longest = std::max<std::int64_t>(judged.budget.longest, 1);
   const std::int64_t independent = device.numel() / longest;
   const CommonError common = common_error(
       bench, device, is_half(device.dtype()) ? std::max<std::int64_t>(independent, groups_of_half_types) : independent);
@@ -135,12 +135,12 @@ CommonErrors common_errors(const std::vector<Rounding>& roundings, const RowCase
   return errors;
 }
 
-bool has_common_error(const Tensor& bench, const SumModel& model, const std::vector<Rounding>& roundings,
+bool has_common_error(const Tensor& bench, const ErrorBudget& budget, const std::vector<Rounding>& roundings,
                       const RowCase& row, std::size_t samples) {
   const Tensor& device = row.pair.device;
   double factor = common_factor(bench, device);
-  if (model.with_stored.defined()) {
-    const double beside_stored = common_factor(model.with_stored, device);
+  if (budget.with_stored.defined()) {
+    const double beside_stored = common_factor(budget.with_stored, device);
     if (std::abs(beside_stored) < std::abs(factor)) factor = beside_stored;
   }
   const double allowed = roundings_in_common * epsilon(device.dtype()) / 2;
@@ -152,7 +152,7 @@ bool has_common_error(const Tensor& bench, const SumModel& model, const std::vec
   if (is_beyond(times_of_common_error * std::sqrt(expected.variance))) return true;
   // Rows that err apart from each other have a factor in common by chance alone, and their scatter tells how large.
   const std::int64_t independent =
-      std::max<std::int64_t>(device.numel() / std::max<std::int64_t>(model.longest, 1), groups_of_half_types);
+      std::max<std::int64_t>(device.numel() / std::max<std::int64_t>(budget.longest, 1), groups_of_half_types);
   return is_beyond(times_of_common_error * common_error(bench, device, independent).deviation) &&
          have_factor_by_chance(roundings, row, samples, independent);
 }

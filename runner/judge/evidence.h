@@ -26,7 +26,7 @@ struct Interval {
 
 // A way to compute a call for inputs beside its own, whose errors are so many times those of the device.
 struct Rounding {
-  Variations::Beside how;
+  Variations::Perturbation how;
   double times = 1;
 };
 
@@ -44,7 +44,7 @@ bool measure_terms(const RowCase& row, std::size_t samples, Explanation& known);
 // measured_noise.cpp: the noise of a row for inputs beside those of the call, computed so; undefined if it is not to be
 // had. `lost` gets what a rough computation, or sums in a narrow accumulator, leave in place of numbers, beside what it
 // has.
-Tensor noise_beside(const Variations::Beside& how, const RowCase& row, std::size_t samples, Tensor& lost);
+Tensor nearby_noise(const Variations::Perturbation& how, const RowCase& row, std::size_t samples, Tensor& lost);
 // Whether sound arithmetic, for inputs a few places beside the call's, errs as much as the device does.
 bool measure_noise(const RowCase& row, std::size_t samples, bool rough, Explanation& known);
 
@@ -56,7 +56,7 @@ bool take_sides_of_steps(RowCase& row, Explanation& known);
 
 // operands.cpp: whether rounding the operands of products as the device's settings let it explains the row, with the
 // terms that were measured.
-bool grant_operands(const RowCase& row, Explanation& known);
+bool explained_by_operands(const RowCase& row, Explanation& known);
 // How many times the errors of operands that are rounded as the settings let them those of a device may be.
 double times_of_operands(const RowCase& row);
 // Whether a device's errors have the size, and what they have in common, of operands that are rounded: `rounded` is the
@@ -72,8 +72,8 @@ bool adds_in_series(const RowCase& row, Explanation& known);
 std::vector<Tensor> with_stored_steps(const RowCase& row);
 
 // unrounded.cpp: which values that are not finite sound arithmetic has in another order or range than the benchmark's
-// (SumModel::not_finite); undefined if none, or if the device has none. What maps the largest inputs to small numbers,
-// as a softmax does, has none, and -inf + 1 is -inf in any order.
+// (ErrorBudget::not_finite); undefined if none, or if the device has none. What maps the largest inputs to small
+// numbers, as a softmax does, has none, and -inf + 1 is -inf in any order.
 Tensor other_not_finite(const RowCase& row);
 
 // half_steps.cpp: whether the row is formed by one kernel, which passes nothing on that it would round: that of a sum,
@@ -86,8 +86,8 @@ bool rounds_as_the_device(const RowCase& row, std::size_t samples, Explanation& 
 // factors.cpp: what so computed samples have in common.
 CommonErrors common_errors(const std::vector<Rounding>& roundings, const RowCase& row, std::size_t samples);
 // Whether what the errors of all elements have in common, a factor, is more than rounding makes so: a few roundings of
-// one number on which all of them depend, or what such computations show. model says what else than bench is right.
-bool has_common_error(const Tensor& bench, const SumModel& model, const std::vector<Rounding>& roundings,
+// one number on which all of them depend, or what such computations show. budget says what else than bench is right.
+bool has_common_error(const Tensor& bench, const ErrorBudget& budget, const std::vector<Rounding>& roundings,
                       const RowCase& row, std::size_t samples);
 // Whether all elements of a row that is held to it are off by one factor; in_half is what arithmetic gives that adds in
 // a half type, if the device may do so.

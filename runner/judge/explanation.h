@@ -13,7 +13,7 @@
 namespace msrun {
 
 struct Explanation {
-  SumModel model;
+  ErrorBudget budget;
   RoundingFit fit;
   bool stored = false;                               // because intermediate results are stored
   std::optional<DType> stored_as;                    // in that dtype; nothing: in the row's
@@ -25,14 +25,14 @@ struct Explanation {
   std::int64_t count = 0;
   // What is left open where the steps of a half type are known, which do not explain it, either; once that is taken,
   // what was open without them.
-  std::optional<std::pair<SumModel, RoundingFit>> beside_steps;
+  std::optional<std::pair<ErrorBudget, RoundingFit>> without_steps;
   std::vector<AskedRules::Asked> asked;  // the rules that were asked, in their order
   bool is_at_a_glance = false;           // which needed no more than that
   Tensor part;  // the benchmark of the part of the result that was judged; undefined: of all of it
 
   bool is_explained() const { return is_acceptable(fit, count); }
   // Takes it where fewer elements are open so.
-  void take_beside_steps();
+  void take_without_steps();
 };
 
 }  // namespace msrun

@@ -47,15 +47,15 @@ bool sums_over(const RowCase& row, std::int64_t elements) {
 Tensor noise_around_steps(Tensor of_steps, const RowCase& row, std::size_t samples, Tensor& lost,
                           std::vector<Rounding>& roundings) {
   // What they are formed in is float32, of which a place shows where steps cancel to nothing.
-  const Variations::Beside in_float32{.rough = true, .in_float32 = true};
-  const Tensor of_float32 = noise_beside(in_float32, row, samples, lost);
+  const Variations::Perturbation in_float32{.rough = true, .in_float32 = true};
+  const Tensor of_float32 = nearby_noise(in_float32, row, samples, lost);
   of_steps = combined_noise(of_steps, of_float32, roundings.front().times, times_of_float32);
   roundings.push_back({in_float32, times_of_float32});
   if (row.pair.device.dtype() != DType::float16) return of_steps;
   // Steps that leave the range of float16, at either end, do not leave that of float32.
-  const Variations::Beside composed{.rough = true, .composed = true};
+  const Variations::Perturbation composed{.rough = true, .composed = true};
   roundings.push_back({composed, 1});
-  return larger_noise(of_steps, noise_beside(composed, row, samples, lost));
+  return larger_noise(of_steps, nearby_noise(composed, row, samples, lost));
 }
 
 // Whether sums that are rounded to the half type after every addition lose a share of the result, for inputs beside
@@ -63,7 +63,7 @@ Tensor noise_around_steps(Tensor of_steps, const RowCase& row, std::size_t sampl
 bool sums_stand_still(const RowCase& row, std::size_t samples, std::int64_t lanes) {
   double sum = 0;
   double count = 0;
-  const Variations::Beside narrow{.arithmetic = narrow_sums(row.pair.device.dtype(), lanes)};
+  const Variations::Perturbation narrow{.arithmetic = narrow_sums(row.pair.device.dtype(), lanes)};
   for (const Variations::Nearby& one : row.call.variations.nearby(narrow, samples, row.limit)) {
     const std::optional<Tensor> exact = row.of(one.bench);
     const std::optional<Tensor> rounded = row.of(one.rounded);
@@ -107,41 +107,41 @@ bool rounds_on_the_way(const RowCase& row, std::size_t samples, std::int64_t lan
   const bool known = row.call.op.traits().adds_in_half(row.of_gradients);
   // Where sums of a half type stand still, a device that gives the result at all has added in float32.
   const bool adds_wide = between_kernels || (!known && sums_stand_still(row, samples, lanes));
-  Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = adds_wide || known};
+  Variations::Perturbation by_steps{.rough = true, .in_float32 = true, .stored = adds_wide || known};
   if (between_kernels && dtype == DType::float16) by_steps.smallest = 0x1p-24 / in_proportion;
   // Of the steps alone: another explanation is not to excuse what only they lose.
-  Tensor lost = judged.model.lost.defined() ? judged.model.lost.clone() : Tensor();
-  Tensor of_steps = noise_beside(by_steps, row, samples, lost);
+  Tensor lost = judged.budget.lost.defined() ? judged.budget.lost.clone() : Tensor();
+  Tensor of_steps = nearby_noise(by_steps, row, samples, lost);
   const bool wide_sums =
       between_kernels && of_steps.defined() && row.call.variations.nearby(by_steps, 1, row.limit).front().has_products;
   if (one_kernel && !wide_sums) return false;
   const bool adds_in_half = between_kernels && known;
-  SumModel model = judged.model;
-  model.nearest =
+  ErrorBudget budget = judged.budget;
+  budget.nearest =
       wide_sums && row.call.rounds_once && !row.call.variations.nearby(by_steps, 1, row.limit).front().adds_products;
   // A step that overflows is one of those. Sums in bfloat16 do not, and how much they may lose term by term is known.
   std::optional<Tensor> sound = row.computed_with({});
   const bool may_overflow = !known || dtype == DType::float16;
-  if (sound && may_overflow && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel()))
-    model.with_stored = std::move(*sound);
+  if (sound && may_overflow && !is_acceptable(fit_rounding(bench, *sound, budget), bench.numel()))
+    budget.with_stored = std::move(*sound);
   const auto explains = [&](const Tensor& numbers, const Tensor& noise, const char* what,
                             const std::vector<Rounding>& roundings) {
     if (!noise.defined()) return false;
-    model.lost = lost;
-    model.noise = noise_of_many(noise, numbers, dtype);
-    RoundingFit fit = fit_rounding(numbers, device, model);
-    if (&numbers == &bench && fit.beyond > 0) judged.beside_steps.emplace(model, fit);
+    budget.lost = lost;
+    budget.noise = noise_of_many(noise, numbers, dtype);
+    RoundingFit fit = fit_rounding(numbers, device, budget);
+    if (&numbers == &bench && fit.beyond > 0) judged.without_steps.emplace(budget, fit);
     if (!errs_like(numbers, device, noise, times_of_noise)) return false;
     if ((wide_sums || adds_in_half) && !row.call.rounds_once && fit.beyond > 0 &&
         fit.beyond <= most_outliers(judged.count)) {
-      model.noise = noise_of_outliers(noise, numbers, dtype);
-      fit = fit_rounding(numbers, device, model);
+      budget.noise = noise_of_outliers(noise, numbers, dtype);
+      fit = fit_rounding(numbers, device, budget);
     }
-    if (!is_acceptable(fit, judged.count) || has_common_error(numbers, model, roundings, row, samples) ||
+    if (!is_acceptable(fit, judged.count) || has_common_error(numbers, budget, roundings, row, samples) ||
         (!between_kernels && !known &&
          errs_in_one_place(row, numbers, device, noise, common_errors(roundings, row, samples))))
       return false;
-    judged.model = model;
+    judged.budget = budget;
     judged.fit = fit;
     judged.in_half = what;
     return true;
@@ -156,19 +156,19 @@ bool rounds_on_the_way(const RowCase& row, std::size_t samples, std::int64_t lan
     }
   }
   if (wide_sums || (adds_wide && !adds_in_half)) return false;
-  const Variations::Beside narrow{.arithmetic = narrow_sums(dtype, lanes)};
-  Tensor of_sums = noise_beside(narrow, row, samples, lost);
+  const Variations::Perturbation narrow{.arithmetic = narrow_sums(dtype, lanes)};
+  Tensor of_sums = nearby_noise(narrow, row, samples, lost);
   if (!of_sums.defined()) return false;
   // Devices that are known to add up so may lose whatever such sums do; of others it is a fault.
   const std::optional<Tensor> one_by_one = known ? row.computed_with(narrow.arithmetic) : std::nullopt;
   const Tensor exact = one_by_one ? nearest_between(bench, *one_by_one, device) : bench;
   // A gradient of fewer elements than a result has is a sum of what these give, as that of a bias.
-  const bool sums_alone = known || model.adds_terms || (row.of_gradients && sums_over(row, bench.numel()));
-  const Tensor most = most_of_narrow_sums(exact, model, sums_alone, dtype);
+  const bool sums_alone = known || budget.adds_terms || (row.of_gradients && sums_over(row, bench.numel()));
+  const Tensor most = most_of_narrow_sums(exact, budget, sums_alone, dtype);
   Rounding of_additions{.how = narrow};
-  if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
+  if (budget.longest > 1) of_sums = in_any_order(std::move(of_sums), budget.spread, dtype);
   of_sums = smaller_noise(of_sums, most);
-  if (model.longest > 1 && explains(exact, of_sums, "partial sums", {of_additions})) return true;
+  if (budget.longest > 1 && explains(exact, of_sums, "partial sums", {of_additions})) return true;
   roundings.push_back(of_additions);
   return explains(exact, combined_noise(of_sums, of_steps, 1, 1), "intermediate results", roundings);
 }

@@ -21,8 +21,8 @@ namespace msrun {
 namespace {
 
 // What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
-double typical_allowance(const Tensor& bench, DType dtype, const SumModel& model) {
-  return median(allowed_shares(bench, dtype, model).all());
+double typical_allowance(const Tensor& bench, DType dtype, const ErrorBudget& budget) {
+  return median(allowed_shares(bench, dtype, budget).all());
 }
 
 // Why rounding explains a row.
@@ -30,25 +30,26 @@ std::string explanation_of(const RowCase& row, const Explanation& judged, DType 
   if (judged.operands != OperandRounding::none)
     return operands_text(judged.operands, row.arithmetic.settings_are_known, judged.fit);
   return judged.stored ? stored_text(judged.stored_as.value_or(dtype), judged.fit)
-                       : explained_text(dtype, judged.model, judged.fit);
+                       : explained_text(dtype, judged.budget, judged.fit);
 }
 
 Trust trust_of(const Tensor& bench, DType dtype, const Explanation& judged) {
-  if (!judged.part.defined()) return trust_in(bench, dtype, judged.model);
+  if (!judged.part.defined()) return trust_in(bench, dtype, judged.budget);
   // Whether all elements are equal is asked of all; what would have shown, of those that were measured.
   Trust trust = trust_in(bench, dtype, {});
-  const Trust of_part = trust_in(judged.part, dtype, judged.model);
+  const Trust of_part = trust_in(judged.part, dtype, judged.budget);
   trust.visible = of_part.visible;
-  if (trust.mistrust == Mistrust::none && of_part.mistrust == Mistrust::cancellation) trust.mistrust = of_part.mistrust;
+  if (trust.weak_evidence == WeakEvidence::none && of_part.weak_evidence == WeakEvidence::cancellation)
+    trust.weak_evidence = of_part.weak_evidence;
   return trust;
 }
 
 // Of a result that is compared exactly: a device that always gives the same passes where the benchmark does so.
-void mistrust_equal_elements(DetailsRow& row, const Tensor& bench) {
-  if (row.trust.mistrust != Mistrust::none) return;
-  row.trust.mistrust = mistrust_of_exact(bench);
-  if (row.trust.mistrust == Mistrust::none) return;
-  add_verdict(row, mistrust_sentence(row.trust.mistrust));
+void note_equal_elements(DetailsRow& row, const Tensor& bench) {
+  if (row.trust.weak_evidence != WeakEvidence::none) return;
+  row.trust.weak_evidence = weak_evidence_of_exact(bench);
+  if (row.trust.weak_evidence == WeakEvidence::none) return;
+  add_verdict(row, weak_evidence_sentence(row.trust.weak_evidence));
 }
 
 // Where the row is among the tensors that are compared, of which there are so many.
@@ -61,11 +62,11 @@ RowOf row_of(const Select& select, std::size_t rows, std::size_t place) {
 }
 
 // Gradients of copies may be sums that begin with 0.0.
-void accuse_lost_signs(DetailsRow& row, const Tensor& bench, const Tensor& device) {
+void note_lost_signs(DetailsRow& row, const Tensor& bench, const Tensor& device) {
   const std::int64_t lost = lost_signs_of_zero(bench, device);
   if (lost == 0) return;
-  accuse(row, "Sign of zero: " + std::to_string(lost) + " of " + std::to_string(device.numel()) +
-                  " elements are 0.0 in place of -0.0, which a copy keeps.");
+  make_suspicious(row, "Sign of zero: " + std::to_string(lost) + " of " + std::to_string(device.numel()) +
+                           " elements are 0.0 in place of -0.0, which a copy keeps.");
 }
 
 // Whether a half type's result that is not explained would be if a processor had made it, of a recording that does not
@@ -82,13 +83,14 @@ bool is_rounding_on_a_cpu(RowCase row) {
 void tell(RowCase& row, DetailsRow& details, const Explanation& judged) {
   const auto& [bench, device] = row.pair;
   const bool is_explained = judged.is_explained();
-  if (details.trust.mistrust != Mistrust::none) add_verdict(details, mistrust_sentence(details.trust.mistrust));
+  if (details.trust.weak_evidence != WeakEvidence::none)
+    add_verdict(details, weak_evidence_sentence(details.trust.weak_evidence));
   if (!std::string_view(judged.in_half).empty()) {
     add_verdict(details, half_steps_text(judged.in_half, device.dtype(), judged.fit));
     return;
   }
   if (is_explained && judged.in_series) {
-    add_verdict(details, series_text(*judged.in_series, device.dtype(), judged.model, judged.fit));
+    add_verdict(details, series_text(*judged.in_series, device.dtype(), judged.budget, judged.fit));
     return;
   }
   if (is_explained && details.status == Status::pass) return;
@@ -103,7 +105,7 @@ void tell(RowCase& row, DetailsRow& details, const Explanation& judged) {
   if (!on_steps.empty()) add_verdict(details, on_steps);
   add_verdict(details, unexplained_text(device.numel(), judged.fit));
   details.difference = difference_of(bench, device, judged.fit);
-  details.difference->explained = typical_allowance(bench, device.dtype(), judged.model);
+  details.difference->explained = typical_allowance(bench, device.dtype(), judged.budget);
   const std::string reason = finding(row, details.difference->map, judged);
   if (!reason.empty()) add_line(details, reason);
   if (is_rounding_on_a_cpu(row)) add_line(details, rounding_on_a_cpu_text());
@@ -122,20 +124,20 @@ void judge_row(RowCase& row, DetailsRow& details, bool silent) {
   details.rounding_only = is_explained && details.status != Status::pass;
   if (silent) return;
   if (is_explained) details.trust = trust_of(bench, device.dtype(), judged);
-  if (!std::string_view(judged.in_half).empty()) details.trust.mistrust = Mistrust::half_steps;
-  if (is_explained && judged.fit.overflowed > 0) details.trust.mistrust = Mistrust::overflow;
+  if (!std::string_view(judged.in_half).empty()) details.trust.weak_evidence = WeakEvidence::half_steps;
+  if (is_explained && judged.fit.overflowed > 0) details.trust.weak_evidence = WeakEvidence::overflow;
   tell(row, details, judged);
 }
 
 }  // namespace
 
-void Explanation::take_beside_steps() {
-  if (is_explained() || !beside_steps || beside_steps->second.beyond >= fit.beyond) {
-    beside_steps.reset();
+void Explanation::take_without_steps() {
+  if (is_explained() || !without_steps || without_steps->second.beyond >= fit.beyond) {
+    without_steps.reset();
     return;
   }
-  std::swap(model, beside_steps->first);
-  std::swap(fit, beside_steps->second);
+  std::swap(budget, without_steps->first);
+  std::swap(fit, without_steps->second);
 }
 
 Explanation explained(RowCase& row) {
@@ -159,7 +161,7 @@ Explanation explained(RowCase& row) {
     if (ends) break;
   }
   if (asked.empty() || asked.back().rule != latest.rule) asked.push_back(latest);
-  if (!ends) known.take_beside_steps();
+  if (!ends) known.take_without_steps();
   known.asked = std::move(asked);
   known.is_at_a_glance = reached == Stage::glance;
   return known;
@@ -181,7 +183,7 @@ void judge(CallCase& call, Comparison& comparison, const SumStatistics& sums, co
       judge_row(row, details, silent);
       bench = row.pair.bench;
       const bool is_copy = call.op.traits().copies_only && !comparison.of_gradients;
-      if (is_copy && !silent && !details.beyond_rounding) accuse_lost_signs(details, bench, device);
+      if (is_copy && !silent && !details.beyond_rounding) note_lost_signs(details, bench, device);
     } else if (is_complex(bench.dtype()) && is_complex(device.dtype())) {
       RowCase parts = with_parts(row);
       if (!call.op.traits().copies_only) {
@@ -190,7 +192,7 @@ void judge(CallCase& call, Comparison& comparison, const SumStatistics& sums, co
       }
       judge_row(parts, details, silent);
     } else if (!silent && details.status == Status::pass && !is_complex(bench.dtype())) {
-      mistrust_equal_elements(details, bench);
+      note_equal_elements(details, bench);
     }
   }
 }

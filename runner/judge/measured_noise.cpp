@@ -9,7 +9,7 @@
 
 namespace msrun {
 
-Tensor noise_beside(const Variations::Beside& how, const RowCase& row, std::size_t samples, Tensor& lost) {
+Tensor nearby_noise(const Variations::Perturbation& how, const RowCase& row, std::size_t samples, Tensor& lost) {
   const std::vector<Variations::Nearby>& nearby = row.call.variations.nearby(how, samples, row.limit);
   if (nearby.empty()) return {};
   // Of what float32 holds with fewer digits, or not at all, it says nothing about float64.
@@ -32,22 +32,22 @@ bool measure_noise(const RowCase& row, std::size_t samples, bool rough, Explanat
   const auto& [bench, device] = row.pair;
   // The benchmark of float64 is computed in the same arithmetic. Errors are in proportion to the unit roundoff.
   const bool in_float32 = device.dtype() == DType::float64 && bench.dtype() == DType::float64;
-  Tensor noise = noise_beside({.rough = rough, .in_float32 = in_float32}, row, samples, judged.model.lost);
+  Tensor noise = nearby_noise({.rough = rough, .in_float32 = in_float32}, row, samples, judged.budget.lost);
   if (in_float32) noise = combined_noise(noise, noise, 0, epsilon(DType::float64) / epsilon(DType::float32));
   // In its own dtypes a call of float64 and float32 tensors rounds to float32 what it makes of these alone.
-  if (in_float32 && rough) noise = larger_noise(noise, noise_beside({.rough = true}, row, samples, judged.model.lost));
+  if (in_float32 && rough) noise = larger_noise(noise, nearby_noise({.rough = true}, row, samples, judged.budget.lost));
   // The float32 in which half types are computed, as their benchmark is, errs as seen from float64 alone.
   if (rough && is_half(device.dtype())) {
-    const Tensor of_float32 = noise_beside({.rough = true, .in_float32 = true}, row, samples, judged.model.lost);
+    const Tensor of_float32 = nearby_noise({.rough = true, .in_float32 = true}, row, samples, judged.budget.lost);
     if (of_float32.defined()) noise = combined_noise(noise, of_float32, 1, times_of_float32);
   }
-  judged.model.noise = std::move(noise);
-  if (!judged.model.noise.defined()) return false;
+  judged.budget.noise = std::move(noise);
+  if (!judged.budget.noise.defined()) return false;
   // Beside elements that are lost are others that a quotient by infinity has made zero.
-  if (judged.model.lost.defined()) {
-    if (std::optional<Tensor> sound = row.computed_with({})) judged.model.with_stored = *sound;
+  if (judged.budget.lost.defined()) {
+    if (std::optional<Tensor> sound = row.computed_with({})) judged.budget.with_stored = *sound;
   }
-  judged.fit = fit_rounding(bench, device, judged.model);
+  judged.fit = fit_rounding(bench, device, judged.budget);
   judged.stored = judged.is_explained();
   return judged.stored;
 }

@@ -70,18 +70,18 @@ Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
   return noise;
 }
 
-Tensor most_of_narrow_sums(const Tensor& bench, const SumModel& model, bool sums_alone, DType dtype) {
-  const auto terms = static_cast<double>(model.longest);
+Tensor most_of_narrow_sums(const Tensor& bench, const ErrorBudget& budget, bool sums_alone, DType dtype) {
+  const auto terms = static_cast<double>(budget.longest);
   // Of few terms none is lost, unless the dtype does not reach so far, which float16 does not with squares.
-  const bool loses_terms = model.longest <= 1 || terms * epsilon(dtype) > 1.0 / 2;
+  const bool loses_terms = budget.longest <= 1 || terms * epsilon(dtype) > 1.0 / 2;
   // Equal terms are all rounded in one direction, by half a unit of the partial sum, which grows.
   const double of_sum =
-      model.longest > 1 ? std::min(terms * epsilon(dtype) / 8, most_lost_by_rounding) : most_lost_by_rounding;
+      budget.longest > 1 ? std::min(terms * epsilon(dtype) / 8, most_lost_by_rounding) : most_lost_by_rounding;
   // The spread of a function of sums is not that of their terms, which its other steps may have made less of.
   const double of_terms = epsilon(dtype) / std::sqrt(12.0) * (sums_alone ? std::sqrt(terms) : 1);
   // Few samples leave some elements next to no spread by chance, among many.
   const Tensor spread =
-      model.spread.defined() ? steadied(model.spread) : by_rows(bench, [](double, double of_row) { return of_row; });
+      budget.spread.defined() ? steadied(budget.spread) : by_rows(bench, [](double, double of_row) { return of_row; });
   return changed_elements(bench.to(DType::float64), [&](double value, std::int64_t i) {
     if (!loses_terms || !std::isfinite(value)) return std::numeric_limits<double>::infinity();
     return std::max(of_sum * std::abs(value), of_terms * spread.data<double>()[i]);

@@ -1,4 +1,4 @@
-// Noise (SumModel::noise) of results that are rounded on the way, and the spread of terms whose squares are known.
+// Noise (ErrorBudget::noise) of results that are rounded on the way, and the spread of terms whose squares are known.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ Tensor larger_noise(const Tensor& first, const Tensor& second);
 // partial sum is as large as the terms, and is rounded as such.
 Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype);
 
-// What sums of model.longest terms (1 or 0: not known) may err by whose partial sums are rounded to a dtype, float64: a
-// share of each element, at most a twenty-fourth part, and what roundings leave of terms that cancel, of all terms
+// What sums of budget.longest terms (1 or 0: not known) may err by whose partial sums are rounded to a dtype, float64:
+// a share of each element, at most a twenty-fourth part, and what roundings leave of terms that cancel, of all terms
 // where the result is such `sums_alone`. A sum that is some hundred times as large as its terms takes no more of them
-// in, and what it lacks then is not rounding. Infinity where there are too few terms for that. Where the model knows no
-// spread the root mean square of the row stands for it.
-Tensor most_of_narrow_sums(const Tensor& bench, const SumModel& model, bool sums_alone, DType dtype);
+// in, and what it lacks then is not rounding. Infinity where there are too few terms for that. Where the budget knows
+// no spread the root mean square of the row stands for it.
+Tensor most_of_narrow_sums(const Tensor& bench, const ErrorBudget& budget, bool sums_alone, DType dtype);
 
 // The smaller noise of two bounds, element by element; undefined if the first is.
 Tensor smaller_noise(const Tensor& first, const Tensor& second);

@@ -12,15 +12,15 @@ double times_of_operands(const RowCase& row) {
   return row.operands == OperandRounding::truncated_tf32 ? times_of_cut_operands : times_of_rounded_operands;
 }
 
-bool grant_operands(const RowCase& row, Explanation& judged) {
+bool explained_by_operands(const RowCase& row, Explanation& judged) {
   if (row.operands == OperandRounding::none) return false;
-  SumModel model = judged.model;
-  model.nearest = false;
-  model.of_operands = slack_of_operands * roundoff_of_operand(row.operands);
+  ErrorBudget budget = judged.budget;
+  budget.nearest = false;
+  budget.of_operands = slack_of_operands * roundoff_of_operand(row.operands);
   const auto& [bench, device] = row.pair;
-  RoundingFit fit = fit_rounding(bench, device, model, FitUntil::first_beyond);
+  RoundingFit fit = fit_rounding(bench, device, budget, FitUntil::first_beyond);
   if (!fit.explained()) return false;
-  judged.model = std::move(model);
+  judged.budget = std::move(budget);
   judged.fit = std::move(fit);
   judged.operands = row.operands;
   return true;
@@ -48,10 +48,10 @@ bool errs_like_operands(const RowCase& row, const Tensor& rounded, double times)
 namespace rule {
 
 Answer rounded_operands(RowCase& row, Explanation& known) {
-  if (row.operands == OperandRounding::none || !known.model.spread.defined()) return Answer::open;
+  if (row.operands == OperandRounding::none || !known.budget.spread.defined()) return Answer::open;
   const std::optional<Tensor> rounded = row.computed_with({.summation = {}, .operands = {row.operands, row.operands}});
   if (!rounded || !errs_like_operands(row, *rounded, times_of_operands(row))) return Answer::open;
-  return explained_if(grant_operands(row, known));
+  return explained_if(explained_by_operands(row, known));
 }
 
 }  // namespace rule

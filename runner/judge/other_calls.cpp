@@ -165,7 +165,7 @@ bool is_result_of(const Tensor& other, const RowCase& row, const Explanation& ju
   if (!is_nearer && !has_its_bits(other, bench, device)) return false;
   // What is measured beside the recorded call is not what another one errs by, where steps are rounded to a half type.
   const bool has_other_steps = is_half(device.dtype()) && row.arithmetic.half_rounding != HalfRounding::nothing;
-  return (is_nearer && has_other_steps) || rounding_explains(other, device, judged.model);
+  return (is_nearer && has_other_steps) || rounding_explains(other, device, judged.budget);
 }
 
 }  // namespace

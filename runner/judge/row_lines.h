@@ -16,7 +16,7 @@ inline bool is_clean(const std::vector<DetailsRow>& rows) {
 }
 
 // Says that a row is suspicious whatever its status, and why.
-inline void accuse(DetailsRow& row, const std::string& why) {
+inline void make_suspicious(DetailsRow& row, const std::string& why) {
   row.beyond_rounding = true;
   row.rounding_only = false;
   row.trust = {};

@@ -118,15 +118,15 @@ Explanation nothing_known(const RowCase& row) {
   const OperatorTraits& traits = row.call.op.traits();
   Explanation known;
   known.count = row.pair.device.numel();
-  known.model.nearest = row.call.rounds_once && !row.call.complex_arguments;
-  known.model.adds_terms = traits.rounds_once;
-  known.model.of_logarithms = traits.logarithm_of_sums && !row.of_gradients;
-  if (row.call.materialised.unbounded) known.model.not_finite = other_not_finite(row);
+  known.budget.nearest = row.call.rounds_once && !row.call.complex_arguments;
+  known.budget.adds_terms = traits.rounds_once;
+  known.budget.of_logarithms = traits.logarithm_of_sums && !row.of_gradients;
+  if (row.call.materialised.unbounded) known.budget.not_finite = other_not_finite(row);
   const auto is_exact_standard = [&] {
     return select_standard(row.call.materialised.parts.api, row.pair.device.dtype(), false, Policy::per_api) ==
            Standard::binary_consistency;
   };
-  known.model.exact =
+  known.budget.exact =
       row.sums.longest <= 1 && !row.call.complex_arguments && (traits.copies_only || is_exact_standard());
   return known;
 }

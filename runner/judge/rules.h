@@ -17,7 +17,7 @@ namespace msrun {
 enum class Answer : std::uint8_t {
   open,       // some elements are still open: the next rule is asked
   explained,  // what is known covers every element
-  settled,    // no rule behind knows more of such a row, explained or not
+  ended,      // no rule behind knows more of such a row, explained or not
 };
 
 constexpr Answer explained_if(bool covers_every_element) {

@@ -18,35 +18,36 @@ std::string number(double value) {
 }
 
 // The end of a sentence; empty where nothing is granted.
-std::string overflowed_text(const SumModel& model, const RoundingFit& fit) {
+std::string overflowed_text(const ErrorBudget& budget, const RoundingFit& fit) {
   if (fit.overflowed == 0) return "";
   return "; " + counted(fit.overflowed, "element") + " not finite because " +
-         (model.not_finite.defined()
+         (budget.not_finite.defined()
               ? "an infinite extremum was recorded, so that inputs reach to the end of their dtype"
               : "partial sums overflow");
 }
 
 }  // namespace
 
-std::string explained_text(DType dtype, const SumModel& model, const RoundingFit& fit) {
+std::string explained_text(DType dtype, const ErrorBudget& budget, const RoundingFit& fit) {
   const std::string stored = std::string(name(dtype));
-  const std::string overflowed = overflowed_text(model, fit) + ".";
+  const std::string overflowed = overflowed_text(budget, fit) + ".";
   if (fit.max_ulps == 0) {
     return std::string(explained_line) + stored + " rounding: every " + (fit.overflowed == 0 ? "" : "other ") +
            "element is the rounded benchmark" + overflowed;
   }
-  if (model.longest == 0) return std::string(explained_line) + stored + " rounding: at most 1 ULP" + overflowed;
+  if (budget.longest == 0) return std::string(explained_line) + stored + " rounding: at most 1 ULP" + overflowed;
   const std::string inner(name(dtype == DType::float64 ? dtype : DType::float32));
-  const std::string what = model.longest == 1 ? "operations in " + inner
-                                              : "sums of up to " + std::to_string(model.longest) + " terms in " + inner;
+  const std::string what = budget.longest == 1
+                               ? "operations in " + inner
+                               : "sums of up to " + std::to_string(budget.longest) + " terms in " + inner;
   return std::string(explained_line) + "rounding: " + what + (stored == inner ? "" : ", stored as " + stored) +
          "; at most " + number(fit.max_share) + " of their error bound" + overflowed;
 }
 
-std::string series_text(const Summation& summation, DType dtype, const SumModel& model, const RoundingFit& fit) {
+std::string series_text(const Summation& summation, DType dtype, const ErrorBudget& budget, const RoundingFit& fit) {
   const std::string lanes =
       summation.lanes == 1 ? "" : " in " + std::to_string(summation.lanes) + " partial sums side by side";
-  return std::string(explained_line) + "rounding: sums of up to " + std::to_string(model.longest) +
+  return std::string(explained_line) + "rounding: sums of up to " + std::to_string(budget.longest) +
          " terms in float32, added one after the other" + (summation.backwards ? " from the last on" : lanes) +
          (dtype == DType::float32 ? "" : ", stored as " + std::string(name(dtype))) +
          ": computed so, the call gives this result; at most " + number(fit.max_share) + " of the error bound left.";

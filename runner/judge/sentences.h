@@ -10,11 +10,11 @@
 
 namespace msrun {
 
-// dtype is that of the device's result; fit and model are those that explained it.
-std::string explained_text(DType dtype, const SumModel& model, const RoundingFit& fit);
+// dtype is that of the device's result; fit and budget are those that explained it.
+std::string explained_text(DType dtype, const ErrorBudget& budget, const RoundingFit& fit);
 
 // Because the terms of long sums were added in that order.
-std::string series_text(const Summation& summation, DType dtype, const SumModel& model, const RoundingFit& fit);
+std::string series_text(const Summation& summation, DType dtype, const ErrorBudget& budget, const RoundingFit& fit);
 
 // Because intermediate results are stored in that dtype.
 std::string stored_text(DType dtype, const RoundingFit& fit);

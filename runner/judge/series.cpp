@@ -18,16 +18,16 @@ Arithmetic in_series(std::int64_t lanes, bool backwards = false) {
 
 bool adds_in_series(const RowCase& row, Explanation& judged) {
   const auto& [bench, device] = row.pair;
-  if (device.dtype() == DType::float64 || judged.model.chain >= judged.model.longest) return false;
+  if (device.dtype() == DType::float64 || judged.budget.chain >= judged.budget.longest) return false;
   // Vectors of 256 and 512 bits, and two of these at a time.
   for (const Arithmetic& arithmetic : {in_series(1), in_series(1, true), in_series(8), in_series(16), in_series(32)}) {
     const std::optional<Tensor> sound = row.within(CostLimit::one_more).computed_with(arithmetic);
     if (!sound) return false;
-    SumModel model = judged.model;
-    model.nearest = false;
-    RoundingFit fit = fit_rounding(*sound, device, model, FitUntil::first_beyond);
+    ErrorBudget budget = judged.budget;
+    budget.nearest = false;
+    RoundingFit fit = fit_rounding(*sound, device, budget, FitUntil::first_beyond);
     if (!fit.explained()) continue;
-    judged.model = std::move(model);
+    judged.budget = std::move(budget);
     judged.fit = std::move(fit);
     judged.in_series = arithmetic.summation;
     return true;

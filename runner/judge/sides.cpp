@@ -28,9 +28,9 @@ bool take_sides_of_steps(RowCase& row, Explanation& judged) {
   judged.on_steps = sides->exchanged;
   judged.alternatives = sides->alternatives;
   const bool measured = sides->spread.defined();
-  if (measured) judged.model.longest = std::max<std::int64_t>(judged.model.longest, 1);
-  if (measured) judged.model.spread = std::move(sides->spread);
-  judged.fit = fit_rounding(bench, device, judged.model);
+  if (measured) judged.budget.longest = std::max<std::int64_t>(judged.budget.longest, 1);
+  if (measured) judged.budget.spread = std::move(sides->spread);
+  judged.fit = fit_rounding(bench, device, judged.budget);
   return measured || judged.is_explained();
 }
 
@@ -42,7 +42,7 @@ Answer sides_of_steps(RowCase& row, Explanation& known) {
   const bool ends_at_steps = !row.of_gradients || !is_half(row.pair.device.dtype()) || at_a_kink;
   if (!take_sides_of_steps(row, known)) return Answer::open;
   if (known.is_explained()) return Answer::explained;
-  return ends_at_steps ? Answer::settled : Answer::open;
+  return ends_at_steps ? Answer::ended : Answer::open;
 }
 
 }  // namespace rule

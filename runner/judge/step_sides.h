@@ -18,7 +18,7 @@ struct StepSides {
   Tensor bench;                   // the benchmark with the side that is nearer to the device's
   std::int64_t exchanged = 0;     // elements that lie on the other side
   std::int64_t alternatives = 0;  // elements of which the other of two right results is taken
-  // How much the result depends on its arguments between the steps: SumModel::spread, of the benchmark's shape.
+  // How much the result depends on its arguments between the steps: ErrorBudget::spread, of the benchmark's shape.
   // Undefined where that is not known.
   Tensor spread;
 };

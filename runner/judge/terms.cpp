@@ -35,9 +35,9 @@ Tensor spread_of_terms(const RowCase& row, std::size_t samples) {
 
 bool measure_terms(const RowCase& row, std::size_t samples, Explanation& judged) {
   const auto& [bench, device] = row.pair;
-  judged.model.spread = spread_of_terms(row, samples);
-  if (!judged.model.spread.defined()) return false;
-  judged.fit = fit_rounding(bench, device, judged.model);
+  judged.budget.spread = spread_of_terms(row, samples);
+  if (!judged.budget.spread.defined()) return false;
+  judged.fit = fit_rounding(bench, device, judged.budget);
   return judged.is_explained();
 }
 

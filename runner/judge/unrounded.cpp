@@ -81,7 +81,7 @@ bool rounds_nowhere(const RowCase& row) {
   if (!surely_equal(bench, bench.to(device.dtype()))) return false;
   // Numbers of a half type have so few digits that products of them may be exact, and the benchmark of float64 is
   // computed in it.
-  const Variations::Beside roughly{.rough = true, .in_float32 = device.dtype() != DType::float32};
+  const Variations::Perturbation roughly{.rough = true, .in_float32 = device.dtype() != DType::float32};
   const auto is_exact = [&](const Variations::Nearby& one) {
     const std::optional<Tensor> exact = row.of(one.bench);
     const std::optional<Tensor> rounded = row.of(one.rounded);
@@ -133,7 +133,7 @@ bool only_rounds_sums(const RowCase& row, const Tensor& by_one, const Tensor& by
 }
 
 // What the elements of a half type may err by in a row that holds elements of the upstream gradient, or of the
-// arguments, and sums of them (SumModel::most): by nothing where one alone comes to them, and otherwise by the
+// arguments, and sums of them (ErrorBudget::most): by nothing where one alone comes to them, and otherwise by the
 // roundings of so few additions. Undefined of other rows.
 Tensor most_of_few_terms(const RowCase& row) {
   const auto& [bench, device] = row.pair;
@@ -170,8 +170,8 @@ Tensor most_of_few_terms(const RowCase& row) {
 // Judges such a row: gradients at a kink that no argument names may be those of either side, and nothing in between.
 void judge_unrounded(RowCase& row, Explanation& judged) {
   auto& [bench, device] = row.pair;
-  judged.model.unrounded = true;
-  judged.fit = fit_rounding(bench, device, judged.model);
+  judged.budget.unrounded = true;
+  judged.fit = fit_rounding(bench, device, judged.budget);
   if (judged.is_explained() || !row.of_gradients) return;
   std::vector<bool> jumps(static_cast<std::size_t>(bench.numel()));
   for (const Evaluation& evaluation : row.call.variations.changed_benchmarks(first_samples, row.limit)) {
@@ -190,7 +190,7 @@ void judge_unrounded(RowCase& row, Explanation& judged) {
     return other;
   });
   judged.on_steps = exchanged;
-  judged.fit = fit_rounding(bench, device, judged.model);
+  judged.fit = fit_rounding(bench, device, judged.budget);
 }
 
 }  // namespace
@@ -236,12 +236,12 @@ namespace rule {
 
 Answer nothing_rounds(RowCase& row, Explanation& known) {
   if (rounds_nowhere(row)) judge_unrounded(row, known);
-  return explained_if(known.model.unrounded && known.is_explained());
+  return explained_if(known.budget.unrounded && known.is_explained());
 }
 
 // Limits what every rule behind it explains.
 Answer few_terms(RowCase& row, Explanation& known) {
-  known.model.most = most_of_few_terms(row);
+  known.budget.most = most_of_few_terms(row);
   return Answer::open;
 }
 

@@ -373,12 +373,12 @@ std::optional<Evaluation> Variations::computed_with(const Arithmetic& arithmetic
   }
 }
 
-const Evaluation* Variations::known_bench(const Beside& how, std::size_t sample) const {
+const Evaluation* Variations::known_bench(const Perturbation& how, std::size_t sample) const {
   bool has_float64 = false;
   for_each_input(call_, [&](const Tensor& tensor) {
     has_float64 = has_float64 || tensor.dtype() == DType::float64 || tensor.dtype() == DType::complex128;
   });
-  const auto has = [&](const BesideResults& known) {
+  const auto has = [&](const PerturbedResults& known) {
     const bool moves_alike = how.in_float32 || known.how.rough == how.rough || !has_float64;
     return known.how.in_float32 == how.in_float32 && moves_alike && sample < known.results.size();
   };
@@ -386,10 +386,10 @@ const Evaluation* Variations::known_bench(const Beside& how, std::size_t sample)
   return found == nearby_.end() ? nullptr : &found->results[sample].bench;
 }
 
-const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std::size_t samples,
+const std::vector<Variations::Nearby>& Variations::nearby(const Perturbation& how, std::size_t samples,
                                                           const CostLimit& limit) {
-  auto known = std::ranges::find(nearby_, how, &BesideResults::how);
-  if (known == nearby_.end()) known = nearby_.insert(known, BesideResults{.how = how, .results = {}});
+  auto known = std::ranges::find(nearby_, how, &PerturbedResults::how);
+  if (known == nearby_.end()) known = nearby_.insert(known, PerturbedResults{.how = how, .results = {}});
   std::vector<Nearby>& results = known->results;
   if (!is_within(limit) || known->refused) return results;
   try {

@@ -109,7 +109,7 @@ class Variations {
   const std::vector<Evaluation>& with_stored_steps(const CostLimit& limit);
 
   // How the call is computed with inputs a few places beside the recorded ones.
-  struct Beside {
+  struct Perturbation {
     Arithmetic arithmetic = {};
     bool rough = false;       // functions are off by a place (kernels/numeric/roughness.h)
     bool in_float32 = false;  // inputs of other floating dtypes are float32 numbers of all their digits
@@ -117,7 +117,7 @@ class Variations {
     double smallest = 0;  // ... and the factors of attention to multiples of this, if it is not 0
     bool composed =
         false;  // each operator that another is composed of stores its result (kernels/numeric/stored_steps.h)
-    bool operator==(const Beside&) const = default;
+    bool operator==(const Perturbation&) const = default;
   };
   // The results for such inputs, in the benchmark's precision and so.
   struct Nearby {
@@ -128,11 +128,11 @@ class Variations {
   };
   // At least so many of them. None if they cannot be had; those that were computed before, if the call costs more than
   // the limit.
-  const std::vector<Nearby>& nearby(const Beside& how, std::size_t samples, const CostLimit& limit);
+  const std::vector<Nearby>& nearby(const Perturbation& how, std::size_t samples, const CostLimit& limit);
 
  private:
-  struct BesideResults {
-    Beside how;
+  struct PerturbedResults {
+    Perturbation how;
     std::vector<Nearby> results;
     bool refused = false;  // the operator does not take such inputs, or cannot be computed so
   };
@@ -140,14 +140,14 @@ class Variations {
   std::optional<Evaluation> computed_with(const Arithmetic& arithmetic, const StoredSteps& steps = {}) const;
   // The benchmark of a sample for inputs beside the call's, if it is known from one that was computed in another way of
   // the same inputs; else null.
-  const Evaluation* known_bench(const Beside& how, std::size_t sample) const;
+  const Evaluation* known_bench(const Perturbation& how, std::size_t sample) const;
 
   const Operator& op_;
   const MaterialisedCall& call_;
   const Evaluation& bench_;
   const EvaluationOptions& benchmark_options_;
   std::vector<Evaluation> changed_;
-  std::vector<BesideResults> nearby_;
+  std::vector<PerturbedResults> nearby_;
   std::vector<std::pair<Arithmetic, std::optional<Evaluation>>> variants_;
   std::vector<Evaluation> stored_steps_;
   bool has_tried_stored_steps_ = false;

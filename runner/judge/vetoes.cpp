@@ -36,7 +36,7 @@ const Veto* objecting(const RowCase& row, const Explanation& known, bool silent)
 
 void refuse(const RowCase& row, Explanation& judged) {
   const auto& [bench, device] = row.pair;
-  SumModel nothing;
+  ErrorBudget nothing;
   nothing.exact = true;
   RoundingFit fit = fit_rounding(bench, device, nothing);
   fit.max_share = 1;
@@ -47,11 +47,11 @@ void refuse(const RowCase& row, Explanation& judged) {
   judged.in_half = "";
   if (!judged.part.defined()) return;
   // What is known of the elements of a part is of another shape.
-  SumModel of_all;
-  of_all.longest = judged.model.longest;
-  of_all.chain = judged.model.chain;
-  of_all.of_logarithms = judged.model.of_logarithms;
-  judged.model = std::move(of_all);
+  ErrorBudget of_all;
+  of_all.longest = judged.budget.longest;
+  of_all.chain = judged.budget.chain;
+  of_all.of_logarithms = judged.budget.of_logarithms;
+  judged.budget = std::move(of_all);
   judged.part = {};
 }
 

@@ -140,8 +140,8 @@ Json call_details(const ApiResult& result, std::optional<double> max_abs_error, 
     for (const std::string& line : reason.lines) lines.push_back(redaction.line(reason.row, line));
   } else {
     const std::string line = first_line(result.message);
-    lines.push_back(line.empty() && is_mistrusted(result) ? std::string(mistrust_sentence(result.mistrust))
-                                                          : redaction.reason(line));
+    lines.push_back(line.empty() && is_weak_evidence(result) ? std::string(weak_evidence_sentence(result.weak_evidence))
+                                                             : redaction.reason(line));
   }
   Json details{{"output", output},
                {"reason", lines},

@@ -111,8 +111,8 @@ std::string note_of(const ApiResult& result, Standing standing, const Redaction&
     }
   } else if (!result.message.empty()) {
     note = redaction.reason(first_line(result.message));
-  } else if (standing == Standing::mistrusted) {
-    note = mistrust_sentence(result.mistrust);
+  } else if (standing == Standing::weak) {
+    note = weak_evidence_sentence(result.weak_evidence);
   } else {
     for (const std::string& line : consistency_lines(result))
       note += (note.empty() ? "" : " ") + redaction.reason(line);

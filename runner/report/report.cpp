@@ -195,7 +195,7 @@ class PageData {
         left += group.size() - place - 1;
       }
     }
-    for (const Group* calls : {&failed_, &of(Standing::rounding), &of(Standing::mistrusted), &of(Standing::pass)}) {
+    for (const Group* calls : {&failed_, &of(Standing::rounding), &of(Standing::weak), &of(Standing::pass)}) {
       for (const Notable& notable : *calls) {
         if (!add(notable)) return details;
       }

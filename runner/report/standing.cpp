@@ -16,7 +16,7 @@ Standing standing_of(const ApiResult& result) {
     return result.outcome == Outcome::skipped_by_rule ? Standing::by_rule : Standing::not_checkable;
   }
   if (overall_status(result) != Status::pass) return Standing::rounding;
-  return is_mistrusted(result) ? Standing::mistrusted : Standing::pass;
+  return is_weak_evidence(result) ? Standing::weak : Standing::pass;
 }
 
 }  // namespace msrun::report

@@ -11,7 +11,7 @@ enum class Standing : std::uint8_t {
   suspicious,     // the benchmark speaks against it
   inconsistent,   // suspicious because runs or devices differ, for that alone
   failed_to_run,  // SKIP, or a forward with a verdict whose backward failed
-  mistrusted,     // a pass that agrees where nothing else could be expected
+  weak,           // a pass that agrees where nothing else could be expected
   rounding,       // a warning or an error that rounding explains
   pass,
   not_checkable,

@@ -49,8 +49,8 @@ bool is_suspicious(const ApiResult& result) {
   return overall_status(result) != Status::skip && (is_unsteady(result) || differs_between_devices(result));
 }
 
-bool is_mistrusted(const ApiResult& result) {
-  return result.mistrust != Mistrust::none && overall_status(result) != Status::skip && !is_suspicious(result);
+bool is_weak_evidence(const ApiResult& result) {
+  return result.weak_evidence != WeakEvidence::none && overall_status(result) != Status::skip && !is_suspicious(result);
 }
 
 void VerdictCounts::add(const ApiResult& result) {
@@ -60,9 +60,10 @@ void VerdictCounts::add(const ApiResult& result) {
   if (result.outcome == Outcome::failed_to_run) ++failed_to_run;
   if (result.rounding_only && status != Status::skip) ++rounding_only;
   if (result.beyond_rounding && status == Status::pass) ++beyond_rounding;
-  if (is_mistrusted(result)) ++mistrusted;
+  if (is_weak_evidence(result)) ++weak;
   const bool only_forward = !result.backward || result.backward == Status::skip;
-  if (status == Status::pass && result.mistrust == Mistrust::nothing_compared && only_forward) ++nothing_compared;
+  if (status == Status::pass && result.weak_evidence == WeakEvidence::nothing_compared && only_forward)
+    ++nothing_compared;
   if (has_backward_alone(result)) {
     ++backward_alone;
     if (is_suspicious_by_values(result)) ++suspicious_skips;

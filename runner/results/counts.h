@@ -26,7 +26,7 @@ struct VerdictCounts {
   std::uint64_t not_simulated = 0;       // of all: from a recording or a device
   std::uint64_t rounding_only = 0;       // of warning and error: rounding explains them; the rest is suspicious
   std::uint64_t beyond_rounding = 0;     // of pass: rounding does not lead there; they are suspicious, too
-  std::uint64_t mistrusted = 0;          // neither suspicious nor skip, but they prove little
+  std::uint64_t weak = 0;                // neither suspicious nor skip, but they prove little
   std::uint64_t nothing_compared = 0;    // of pass: the call has no output that can be compared
   std::uint64_t backward_alone = 0;      // of skip: the backward was checked all the same
   std::uint64_t suspicious_skips = 0;    // of these: rounding does not explain it
@@ -69,7 +69,7 @@ bool differs_between_devices(const ApiResult& result);
 // Runs or devices differ where the operator is declared to vary: worth a word, and nobody's fault.
 bool varies_as_declared(const ApiResult& result);
 
-// Nothing speaks against the call, but an output of it proves little (ApiResult::mistrust).
-bool is_mistrusted(const ApiResult& result);
+// Nothing speaks against the call, but an output of it proves little (ApiResult::weak_evidence).
+bool is_weak_evidence(const ApiResult& result);
 
 }  // namespace msrun

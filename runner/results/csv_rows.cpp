@@ -9,12 +9,12 @@ namespace msrun {
 namespace {
 
 // The first of several reasons, in their own order, counts.
-Mistrust mistrust_in(std::string_view message) {
-  for (std::size_t i = 1; i < mistrust_count; ++i) {
-    const auto mistrust = static_cast<Mistrust>(i);
-    if (find_verdict(message, mistrust_sentence(mistrust)) != std::string_view::npos) return mistrust;
+WeakEvidence weak_evidence_in(std::string_view message) {
+  for (std::size_t i = 1; i < weak_evidence_count; ++i) {
+    const auto weak_evidence = static_cast<WeakEvidence>(i);
+    if (find_verdict(message, weak_evidence_sentence(weak_evidence)) != std::string_view::npos) return weak_evidence;
   }
-  return Mistrust::none;
+  return WeakEvidence::none;
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ void read_verdict(DetailsRow& row) {
   const auto says = [&](std::string_view line) { return find_verdict(row.message, line) != std::string_view::npos; };
   row.rounding_only = says(explained_line) || (row.status != Status::pass && says(half_steps_line));
   row.beyond_rounding = says(unexplained_line);
-  row.trust.mistrust = mistrust_in(row.message);
+  row.trust.weak_evidence = weak_evidence_in(row.message);
 }
 
 }  // namespace msrun

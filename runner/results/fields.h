@@ -71,7 +71,7 @@ void fields(Archive& archive, Fields<DetailsRow> auto& row) {
   archive.flag(row.rounding_only);
   if (archive.has(3)) {
     archive.flag(row.beyond_rounding);
-    archive.enumerator(row.trust.mistrust, last_mistrust);
+    archive.enumerator(row.trust.weak_evidence, last_weak_evidence);
     archive.optional(row.trust.visible, [&](auto& visible) {
       archive.number(visible.of_one);
       archive.number(visible.of_all);
@@ -140,7 +140,7 @@ void fields(Archive& archive, Fields<ApiResult> auto& result) {
   if (archive.has(2)) archive.enumerator(result.outcome, Outcome::failed_to_run);
   if (archive.has(2)) archive.enumerator(result.tested_on, TestedOn::hardware);
   if (archive.has(3)) archive.flag(result.beyond_rounding);
-  if (archive.has(3)) archive.enumerator(result.mistrust, last_mistrust);
+  if (archive.has(3)) archive.enumerator(result.weak_evidence, last_weak_evidence);
   if (archive.has(4)) {
     archive.list(result.checksums.outputs, [&](auto& checksum) { archive.bits(checksum); });
     archive.list(result.checksums.gradients, [&](auto& checksum) { archive.bits(checksum); });

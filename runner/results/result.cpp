@@ -41,19 +41,21 @@ const DetailsRow* find_row(const ApiResult& result, const Test& test) {
 void conclude_from_rows(ApiResult& result, bool shares_by_chance) {
   result.beyond_rounding = find_row(result, &DetailsRow::beyond_rounding) != nullptr;
   result.rounding_only = !result.beyond_rounding && explained_by_rounding(result, shares_by_chance);
-  const auto* doubtful = find_row(result, [](const DetailsRow& row) { return row.trust.mistrust != Mistrust::none; });
-  if (doubtful != nullptr) result.mistrust = doubtful->trust.mistrust;
+  const auto* doubtful =
+      find_row(result, [](const DetailsRow& row) { return row.trust.weak_evidence != WeakEvidence::none; });
+  if (doubtful != nullptr) result.weak_evidence = doubtful->trust.weak_evidence;
   const bool lacks_gradients = find_row(result, [](const DetailsRow& row) {
-                                 return row.trust.mistrust == Mistrust::backward_unchecked;
+                                 return row.trust.weak_evidence == WeakEvidence::backward_unchecked;
                                }) != nullptr;
-  if (lacks_gradients) result.mistrust = Mistrust::backward_unchecked;
-  if (!has_unchecked_backward(result) || result.mistrust == Mistrust::nothing_compared) return;
-  result.mistrust = is_backward_left_out(result) ? Mistrust::backward_left_out : Mistrust::backward_unchecked;
+  if (lacks_gradients) result.weak_evidence = WeakEvidence::backward_unchecked;
+  if (!has_unchecked_backward(result) || result.weak_evidence == WeakEvidence::nothing_compared) return;
+  result.weak_evidence =
+      is_backward_left_out(result) ? WeakEvidence::backward_left_out : WeakEvidence::backward_unchecked;
 }
 
 bool has_unchecked_backward(const ApiResult& result) {
   return result.outcome == Outcome::checked && result.forward != Status::skip &&
-         (result.backward == Status::skip || result.mistrust == Mistrust::backward_unchecked);
+         (result.backward == Status::skip || result.weak_evidence == WeakEvidence::backward_unchecked);
 }
 
 bool is_backward_left_out(const ApiResult& result) { return first_line(result.message).ends_with(", skip backward."); }

@@ -119,7 +119,7 @@ struct ApiResult {
   // An output is further from the benchmark than rounding leads, whatever its status (DetailsRow::beyond_rounding).
   bool beyond_rounding = false;
   // Why a verdict without complaint proves little: the first reason among the rows.
-  Mistrust mistrust = Mistrust::none;
+  WeakEvidence weak_evidence = WeakEvidence::none;
   PhaseTimes times;
   std::uint64_t inputs = 0;  // input_checksum(); 0 for a call whose inputs were not built
   Checksums checksums;       // of the device's first run; empty if it gave nothing
@@ -134,9 +134,9 @@ struct ApiResult {
   std::optional<OverflowFinding> overflow;
 };
 
-// Sets what follows from the rows of a result and its statuses: rounding_only, beyond_rounding, mistrust where a row
-// has a reason for it or the backward was not checked. A status that no row accounts for, as dropout has, is explained
-// only if chance makes such shares of zeros.
+// Sets what follows from the rows of a result and its statuses: rounding_only, beyond_rounding, weak_evidence where a
+// row has a reason for it or the backward was not checked. A status that no row accounts for, as dropout has, is
+// explained only if chance makes such shares of zeros.
 void conclude_from_rows(ApiResult& result, bool shares_by_chance = false);
 
 // The forward was checked, and the backward was not: it is SKIP, and did not fail to run; or one of its gradients is.

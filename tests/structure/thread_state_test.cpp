@@ -70,7 +70,8 @@ TEST(ThreadState, IsListedWithItsReason) {
 
 TEST(ThreadState, IsThereWhereItIsListed) {
   for (const auto& [file, exception] : exceptions())
-    EXPECT_EQ(declarations_of_thread_state(std::filesystem::path(source_root()) / file), exception.declarations) << file;
+    EXPECT_EQ(declarations_of_thread_state(std::filesystem::path(source_root()) / file), exception.declarations)
+        << file;
 }
 
 TEST(ThreadState, IsFoundWhereItIsNotListed) {

@@ -151,9 +151,9 @@ void tell_what_is_no_fault(const Operator& op, const RecordedCase& recorded, con
   }
   const Tensor& expected = *bench.get<Tensor>();
   if (expected.shape() != tensor->shape() || !is_floating(expected.dtype())) return;
-  SumModel model;
-  model.longest = 1;
-  if (is_acceptable(fit_rounding(expected, *tensor, model), tensor->numel())) {
+  ErrorBudget budget;
+  budget.longest = 1;
+  if (is_acceptable(fit_rounding(expected, *tensor, budget), tensor->numel())) {
     run.report(subject + "rounding to " + std::string(torch_name(tensor->dtype())) +
                " explains it, and nothing speaks against it.");
   }

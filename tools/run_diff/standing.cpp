@@ -27,14 +27,14 @@ State state_of(const ApiResult& result) {
   if (result.outcome == Outcome::skipped_by_rule) return State::skipped_by_rule;
   const Status status = overall_status(result);
   if (result.outcome == Outcome::not_checkable || status == Status::skip) return State::not_checkable;
-  if (is_mistrusted(result)) return State::proves_little;
+  if (is_weak_evidence(result)) return State::proves_little;
   return status == Status::pass ? State::pass : State::rounding;
 }
 
 State state_of(const DetailsRow& row) {
   if (is_suspicious(row)) return State::suspicious;
   if (row.status == Status::skip) return State::not_checkable;
-  if (row.trust.mistrust != Mistrust::none) return State::proves_little;
+  if (row.trust.weak_evidence != WeakEvidence::none) return State::proves_little;
   return row.status == Status::pass ? State::pass : State::rounding;
 }
 

@@ -16,7 +16,7 @@ using Kind = DifferenceMap::Kind;
 
 // The line behind which a finding stands, if there is one, and how lines begin that are none.
 constexpr std::string_view amount = unexplained_line;
-constexpr std::array no_findings{another_result_line, unknown_repetition_line, mistrust_line, damaged_file_line};
+constexpr std::array no_findings{another_result_line, unknown_repetition_line, weak_evidence_line, damaged_file_line};
 
 template <class Beginnings>
 bool begins(std::string_view text, const Beginnings& beginnings) {

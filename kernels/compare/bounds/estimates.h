@@ -37,7 +37,7 @@ class SquareSums {
   Tensor roots_;    // of the sums of all other numbers, negative for those of negative sums; undefined: of none
 };
 
-// Estimates SumModel::spread of a result from results for inputs that were changed by random relative amounts of a
+// Estimates ErrorBudget::spread of a result from results for inputs that were changed by random relative amounts of a
 // known size: their deviation over that size.
 class SpreadEstimate {
  public:
@@ -58,11 +58,11 @@ class SpreadEstimate {
 };
 
 // Where an arithmetic has left no finite number, or another infinity, though the dtype it stores elements in does not
-// ask for that, puts what it has left there into `lost` (SumModel::lost), which is made of zeros if it is not there
+// ask for that, puts what it has left there into `lost` (ErrorBudget::lost), which is made of zeros if it is not there
 // yet. NaN stays there.
 void mark_lost(const Tensor& exact, const Tensor& rounded, Tensor& lost);
 
-// Estimates SumModel::noise from pairs of results for the same inputs, which lie beside those of the result.
+// Estimates ErrorBudget::noise from pairs of results for the same inputs, which lie beside those of the result.
 class NoiseEstimate {
  public:
   // Nothing is said of elements that are smaller than `least`.

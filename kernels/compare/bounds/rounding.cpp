@@ -180,41 +180,41 @@ struct Allowance {
   }
 };
 
-// The allowance of a model, but for what its noise and its stored intermediate results have in common. sample gives
+// The allowance of a budget, but for what its noise and its stored intermediate results have in common. sample gives
 // elements of the benchmark, for models that have to guess the terms behind them.
 template <class Sample>
-Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample) {
-  const bool sums = model.longest > 0 && !model.exact;
-  const double roundoff = model.roundoff > 0 ? model.roundoff : accumulator_roundoff(dtype);
+Allowance allowance_of(DType dtype, const ErrorBudget& budget, const Sample& sample) {
+  const bool sums = budget.longest > 0 && !budget.exact;
+  const double roundoff = budget.roundoff > 0 ? budget.roundoff : accumulator_roundoff(dtype);
   const bool guess_terms =
-      sums && (model.longest > 1 || model.slack > 1 || model.of_operands > 0) && !model.spread.defined();
-  const double of_sums = model.slack * sum_factor(roundoff, model.chain > 0 ? model.chain : model.longest);
+      sums && (budget.longest > 1 || budget.slack > 1 || budget.of_operands > 0) && !budget.spread.defined();
+  const double of_sums = budget.slack * sum_factor(roundoff, budget.chain > 0 ? budget.chain : budget.longest);
   // The logarithm is formed of its sum and of the largest term in some steps.
-  const double of_steps = model.of_logarithms ? model.slack * sum_factor(roundoff, 1) : of_sums;
+  const double of_steps = budget.of_logarithms ? budget.slack * sum_factor(roundoff, 1) : of_sums;
   return {.dtype = dtype,
-          .exact = model.exact,
-          .nearest = model.nearest,
+          .exact = budget.exact,
+          .nearest = budget.nearest,
           .sums = sums,
-          .adds_terms = sums && model.adds_terms,
-          .factor = of_steps + model.of_operands,
-          .behind = model.of_logarithms ? of_sums : 0,
-          .reach = std::sqrt(static_cast<double>(model.longest)),
+          .adds_terms = sums && budget.adds_terms,
+          .factor = of_steps + budget.of_operands,
+          .behind = budget.of_logarithms ? of_sums : 0,
+          .reach = std::sqrt(static_cast<double>(budget.longest)),
           .end_of_sums = max_finite(dtype == DType::float64 ? dtype : DType::float32),
           .typical = guess_terms ? TypicalMagnitude(sample()) : TypicalMagnitude(),
           .typical_noise = 0,
-          .has_stored = model.with_stored.defined(),
+          .has_stored = budget.with_stored.defined(),
           .common_stored = 0,
           .largest = max_finite(dtype)};
 }
 
 // Of a result that nothing rounds, only the elements themselves count.
-SumModel without_terms(SumModel model) {
-  if (!model.unrounded) return model;
-  model.longest = std::min<std::int64_t>(model.longest, 1);
-  model.spread = model.with_stored = model.noise = Tensor();
-  model.slack = 1;
-  model.of_operands = 0;
-  return model;
+ErrorBudget without_terms(ErrorBudget budget) {
+  if (!budget.unrounded) return budget;
+  budget.longest = std::min<std::int64_t>(budget.longest, 1);
+  budget.spread = budget.with_stored = budget.noise = Tensor();
+  budget.slack = 1;
+  budget.of_operands = 0;
+  return budget;
 }
 
 // Adds one element that differs to the fit; place is its row-major index among count.
@@ -257,9 +257,9 @@ void add_difference(RoundingFit& fit, const Allowance& allowance, const Element&
 
 // Whether the typical magnitude of the result alone stands for the terms behind its elements. Where they cannot be
 // measured (slack) there is no more to be had.
-bool guesses_terms(const SumModel& model) {
-  const bool is_measured = model.spread.defined() || model.noise.defined() || model.with_stored.defined();
-  return model.longest > 1 && !model.exact && !is_measured && model.slack == 1 && model.of_operands == 0;
+bool guesses_terms(const ErrorBudget& budget) {
+  const bool is_measured = budget.spread.defined() || budget.noise.defined() || budget.with_stored.defined();
+  return budget.longest > 1 && !budget.exact && !is_measured && budget.slack == 1 && budget.of_operands == 0;
 }
 
 void refuse_lost_slices(RoundingFit& fit, const Tensor& bench, const Tensor& device) {
@@ -305,15 +305,15 @@ class RoundedBlocks {
 // What is known about elements of the benchmark, contiguous, and what is explained of their differences.
 class ElementBlocks {
  public:
-  ElementBlocks(const Tensor& exact, DType dtype, const SumModel& model)
+  ElementBlocks(const Tensor& exact, DType dtype, const ErrorBudget& budget)
       : exact_(exact),
-        spread_(in_a_row(model.spread)),
-        noise_(in_a_row(model.noise)),
-        stored_(in_a_row(model.with_stored)),
-        lost_(in_a_row(model.lost)),
-        not_finite_(in_a_row(model.not_finite)),
-        most_(in_a_row(model.most)),
-        allowance_(allowance_of(dtype, model, [&] { return sampled(exact); })) {
+        spread_(in_a_row(budget.spread)),
+        noise_(in_a_row(budget.noise)),
+        stored_(in_a_row(budget.with_stored)),
+        lost_(in_a_row(budget.lost)),
+        not_finite_(in_a_row(budget.not_finite)),
+        most_(in_a_row(budget.most)),
+        allowance_(allowance_of(dtype, budget, [&] { return sampled(exact); })) {
     allowance_.typical_noise = median_share(noise_, exact, spread_);
     if (stored_.defined()) allowance_.common_stored = median_difference(exact, stored_, dtype);
   }
@@ -409,8 +409,8 @@ bool is_acceptable(const RoundingFit& fit, std::int64_t count) {
 
 double accumulator_roundoff(DType dtype) { return epsilon(dtype == DType::float64 ? dtype : DType::float32) / 2; }
 
-RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& of_row, FitUntil until) {
-  const SumModel model = without_terms(of_row);
+RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const ErrorBudget& of_row, FitUntil until) {
+  const ErrorBudget budget = without_terms(of_row);
   const DType dtype = device.dtype();
   const Tensor exact = bench.contiguous();
   const Tensor actual = device.contiguous();
@@ -424,39 +424,39 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
     const std::byte* const nearest = rounded.at(first, size);
     const std::byte* const given = actual.raw() + static_cast<std::size_t>(first) * width;
     if (std::memcmp(nearest, given, static_cast<std::size_t>(size) * width) == 0) continue;
-    if (!blocks) blocks.emplace(exact, coarser(bench, device), model);
+    if (!blocks) blocks.emplace(exact, coarser(bench, device), budget);
     blocks->read(first, size, dtype, nearest, given);
     for (const std::size_t k : blocks->differing())
       add_difference(fit, blocks->allowance(), blocks->element(k), first + static_cast<std::int64_t>(k), count);
     if (until == FitUntil::first_beyond && !fit.explained()) break;
   }
-  if (fit.explained() && fit.half_off >= fewest_of_a_slice && guesses_terms(model))
+  if (fit.explained() && fit.half_off >= fewest_of_a_slice && guesses_terms(budget))
     refuse_lost_slices(fit, exact, actual);
   return fit;
 }
 
-bool rounding_explains(const Tensor& bench, const Tensor& device, const SumModel& model) {
-  return is_acceptable(fit_rounding(bench, device, model, FitUntil::first_beyond), bench.numel());
+bool rounding_explains(const Tensor& bench, const Tensor& device, const ErrorBudget& budget) {
+  return is_acceptable(fit_rounding(bench, device, budget, FitUntil::first_beyond), bench.numel());
 }
 
-FewNumbers allowed_shares(const Tensor& bench, DType dtype, const SumModel& of_row) {
-  const SumModel model = without_terms(of_row);
+FewNumbers allowed_shares(const Tensor& bench, DType dtype, const ErrorBudget& of_row) {
+  const ErrorBudget budget = without_terms(of_row);
   const FewNumbers values = few_of(bench);
   Allowance allowance =
-      allowance_of(dtype, model, [&] { return std::vector<double>(values.all().begin(), values.all().end()); });
+      allowance_of(dtype, budget, [&] { return std::vector<double>(values.all().begin(), values.all().end()); });
   // An exact result is visible by its last place.
   allowance.exact = false;
   FewNumbers shares;
-  if (!model.spread.defined() && !model.noise.defined() && !allowance.has_stored && allowance.typical.is_one_kind()) {
+  if (!budget.spread.defined() && !budget.noise.defined() && !allowance.has_stored && allowance.typical.is_one_kind()) {
     for (std::size_t i = 0; i < values.count; ++i) {
       const double magnitude = std::abs(values.values[i]);
       shares.values[i] = allowance.of_magnitude(magnitude) / magnitude;
     }
   } else {
     const auto beside = [&](const Tensor& tensor) { return tensor.defined() ? few_of(tensor) : FewNumbers(); };
-    const FewNumbers spread = beside(model.spread);
-    const FewNumbers noise = beside(model.noise);
-    const FewNumbers stored = beside(model.with_stored);
+    const FewNumbers spread = beside(budget.spread);
+    const FewNumbers noise = beside(budget.noise);
+    const FewNumbers stored = beside(budget.with_stored);
     for (std::size_t i = 0; i < values.count; ++i) {
       const double value = values.values[i];
       const double s = i >= spread.count || !std::isfinite(spread.values[i]) ? 0 : spread.values[i];

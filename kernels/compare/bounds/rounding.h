@@ -22,7 +22,7 @@
 namespace msrun {
 
 // What lies behind each element of a result.
-struct SumModel {
+struct ErrorBudget {
   // Terms of the longest sum; 0: nothing is rounded but the result itself.
   std::int64_t longest = 0;
   // Of its additions those that wait for one another (chained_additions); 0: as many as there are terms.
@@ -103,14 +103,14 @@ bool is_acceptable(const RoundingFit& fit, std::int64_t count);
 // tells as well whether rounding explains them all, and, if it does, everything else.
 enum class FitUntil : std::uint8_t { end, first_beyond };
 
-// Of a model that guesses the terms behind elements no slice is explained of which nothing is left (lost_slices.h).
+// Of a budget that guesses the terms behind elements no slice is explained of which nothing is left (lost_slices.h).
 // bench and device have equal shapes and are floating; ULPs are those of the device's dtype. NaN on both sides, and
 // infinity of one sign, are no difference; neither is the largest finite number for a benchmark beyond it.
-RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model,
+RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const ErrorBudget& budget,
                          FitUntil until = FitUntil::end);
 
 // Whether rounding explains the difference of two tensors: is_acceptable(fit_rounding(...)).
-bool rounding_explains(const Tensor& bench, const Tensor& device, const SumModel& model);
+bool rounding_explains(const Tensor& bench, const Tensor& device, const ErrorBudget& budget);
 
 // Numbers of some elements of a tensor.
 struct FewNumbers {
@@ -126,7 +126,7 @@ struct FewNumbers {
 
 // What is explained of some elements, evenly spread, as a share of each; elements that are 0 or not finite have none.
 // Results that hold inputs as they are allow nothing: their share is that of the last place.
-FewNumbers allowed_shares(const Tensor& bench, DType dtype, const SumModel& model);
+FewNumbers allowed_shares(const Tensor& bench, DType dtype, const ErrorBudget& budget);
 
 // Unit in the last place of a floating dtype at a finite value, subnormal numbers included.
 double unit_in_last_place(DType dtype, double value);

@@ -19,7 +19,7 @@ struct Words {
   std::string_view name;
   std::string_view text;
 };
-constexpr std::array<Words, mistrust_count> words{{
+constexpr std::array<Words, weak_evidence_count> words{{
     {"", ""},
     {"zero_benchmark", "every element of the benchmark is 0."},
     {"constant_benchmark", "every element of the benchmark is the same number."},
@@ -46,8 +46,8 @@ bool differs_soon(const Tensor& bench) {
   return finite && std::ranges::any_of(values, [&](double value) { return value != values[0]; });
 }
 
-Mistrust same_everywhere(const Tensor& bench) {
-  if (differs_soon(bench)) return Mistrust::none;
+WeakEvidence same_everywhere(const Tensor& bench) {
+  if (differs_soon(bench)) return WeakEvidence::none;
   Reader reader(bench);
   constexpr std::int64_t block = block_size<double>;
   std::array<double, block> values;
@@ -64,11 +64,11 @@ Mistrust same_everywhere(const Tensor& bench) {
       finite = finite || std::isfinite(value);
       constant = constant && value == first;
     }
-    if (finite && !constant) return Mistrust::none;
+    if (finite && !constant) return WeakEvidence::none;
   }
-  if (!finite) return Mistrust::not_finite;
-  if (bench.numel() < enough_elements) return Mistrust::none;
-  return first == 0 ? Mistrust::all_zero : Mistrust::constant;
+  if (!finite) return WeakEvidence::not_finite;
+  if (bench.numel() < enough_elements) return WeakEvidence::none;
+  return first == 0 ? WeakEvidence::all_zero : WeakEvidence::constant;
 }
 
 // The smallest whole number at or above the logarithm to base 2 of a share, which is positive and normal.
@@ -94,21 +94,25 @@ std::int32_t median(std::span<const std::int32_t> numbers, std::int32_t least, s
 
 }  // namespace
 
-std::string_view mistrust_name(Mistrust mistrust) { return words[static_cast<std::size_t>(mistrust)].name; }
-
-std::string_view mistrust_text(Mistrust mistrust) { return words[static_cast<std::size_t>(mistrust)].text; }
-
-std::string mistrust_sentence(Mistrust mistrust) {
-  return std::string(mistrust_line) + ": " + std::string(mistrust_text(mistrust));
+std::string_view weak_evidence_name(WeakEvidence weak_evidence) {
+  return words[static_cast<std::size_t>(weak_evidence)].name;
 }
 
-Mistrust mistrust_of_exact(const Tensor& bench) {
-  return bench.numel() < few_elements ? Mistrust::none : same_everywhere(bench);
+std::string_view weak_evidence_text(WeakEvidence weak_evidence) {
+  return words[static_cast<std::size_t>(weak_evidence)].text;
 }
 
-Trust trust_in(const Tensor& bench, DType dtype, const SumModel& model) {
-  Trust trust{.mistrust = same_everywhere(bench), .visible = std::nullopt};
-  const FewNumbers shares = allowed_shares(bench, dtype, model);
+std::string weak_evidence_sentence(WeakEvidence weak_evidence) {
+  return std::string(weak_evidence_line) + ": " + std::string(weak_evidence_text(weak_evidence));
+}
+
+WeakEvidence weak_evidence_of_exact(const Tensor& bench) {
+  return bench.numel() < few_elements ? WeakEvidence::none : same_everywhere(bench);
+}
+
+Trust trust_in(const Tensor& bench, DType dtype, const ErrorBudget& budget) {
+  Trust trust{.weak_evidence = same_everywhere(bench), .visible = std::nullopt};
+  const FewNumbers shares = allowed_shares(bench, dtype, budget);
   if (shares.count == 0) return trust;
   std::array<std::int32_t, FewNumbers::most> buffer;
   const std::span exponents = std::span(buffer).first(shares.count);
@@ -122,7 +126,8 @@ Trust trust_in(const Tensor& bench, DType dtype, const SumModel& model) {
   // The median share, then, is 1 or more.
   const auto below_one =
       static_cast<std::size_t>(std::ranges::count_if(shares.all(), [](double share) { return share < 1; }));
-  if (trust.mistrust == Mistrust::none && below_one <= shares.count / 2) trust.mistrust = Mistrust::cancellation;
+  if (trust.weak_evidence == WeakEvidence::none && below_one <= shares.count / 2)
+    trust.weak_evidence = WeakEvidence::cancellation;
   return trust;
 }
 

@@ -11,10 +11,10 @@
 namespace msrun {
 
 class Tensor;
-struct SumModel;
+struct ErrorBudget;
 
 // Why an output that agrees with the benchmark says little about the device.
-enum class Mistrust : std::uint8_t {
+enum class WeakEvidence : std::uint8_t {
   none,
   all_zero,          // every element of the benchmark is 0
   constant,          // every element of the benchmark is the same number
@@ -27,17 +27,17 @@ enum class Mistrust : std::uint8_t {
   backward_left_out,   // so it has, and a rule leaves them out
   overflow,  // partial sums exceed the range before they cancel, so that elements of the device are infinite or NaN
 };
-inline constexpr Mistrust last_mistrust = Mistrust::overflow;
-inline constexpr std::size_t mistrust_count = static_cast<std::size_t>(last_mistrust) + 1;
+inline constexpr WeakEvidence last_weak_evidence = WeakEvidence::overflow;
+inline constexpr std::size_t weak_evidence_count = static_cast<std::size_t>(last_weak_evidence) + 1;
 
 // "constant_benchmark" and the like, for machines; "" for none.
-std::string_view mistrust_name(Mistrust mistrust);
+std::string_view weak_evidence_name(WeakEvidence weak_evidence);
 
 // The rest of the sentence "Proves little: ...", for people; "" for none.
-std::string_view mistrust_text(Mistrust mistrust);
+std::string_view weak_evidence_text(WeakEvidence weak_evidence);
 
 // That sentence: a line of a Message, without its line feed, by which rows that were read back are known. Not for none.
-std::string mistrust_sentence(Mistrust mistrust);
+std::string weak_evidence_sentence(WeakEvidence weak_evidence);
 
 // The smallest relative faults that are told from rounding, as exponents of powers of two, rounded up: an error of
 // 2^of_one in one typical element, or of 2^of_all in all of them.
@@ -48,16 +48,16 @@ struct VisibleFault {
 };
 
 struct Trust {
-  Mistrust mistrust = Mistrust::none;
+  WeakEvidence weak_evidence = WeakEvidence::none;
   std::optional<VisibleFault> visible;  // nothing: no element is finite and not 0
 };
 
-// What agreement of an output of this dtype with its benchmark, floating and not empty, is worth under the model that
+// What agreement of an output of this dtype with its benchmark, floating and not empty, is worth under the budget that
 // judged it. Looks at few elements, evenly spread, and at all of them only as long as they are equal.
-Trust trust_in(const Tensor& bench, DType dtype, const SumModel& model);
+Trust trust_in(const Tensor& bench, DType dtype, const ErrorBudget& budget);
 
 // Why agreement of integers or truth values proves little: all are equal. Fewer than eight are often so for good
 // reasons, a single one always is.
-Mistrust mistrust_of_exact(const Tensor& bench);
+WeakEvidence weak_evidence_of_exact(const Tensor& bench);
 
 }  // namespace msrun

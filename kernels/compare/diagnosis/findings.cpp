@@ -48,7 +48,7 @@ struct Moments {
 
 class Differences {
  public:
-  Differences(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const SumModel& model,
+  Differences(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const ErrorBudget& budget,
               const DifferenceMap& map)
       : dtype_(device.dtype()),
         stored_(device),
@@ -58,7 +58,7 @@ class Differences {
         is_wrong_(wrong_elements(fit)),
         wrong_(wrong_count(fit)),
         fit_(fit),
-        model_(model),
+        budget_(budget),
         map_(map),
         count_(device.numel()) {}
 
@@ -201,12 +201,12 @@ class Differences {
       for (std::int64_t i = 0; i < count_; ++i) values[i] = std::abs(values[i]);
       return result;
     };
-    SumModel model = model_;
-    if (model.spread.defined()) model.spread = widened(model.spread);
-    if (model.noise.defined()) model.noise = widened(model.noise);
-    if (model.with_stored.defined()) model.with_stored = scaled(model.with_stored.contiguous());
+    ErrorBudget budget = budget_;
+    if (budget.spread.defined()) budget.spread = widened(budget.spread);
+    if (budget.noise.defined()) budget.noise = widened(budget.noise);
+    if (budget.with_stored.defined()) budget.with_stored = scaled(budget.with_stored.contiguous());
     const Tensor expected = scaled(exact_);
-    const RoundingFit fit = fit_rounding(expected, stored_, model);
+    const RoundingFit fit = fit_rounding(expected, stored_, budget);
     const double* values = expected.data<double>();
     for (std::int64_t i = 0; i < count_ && fit.beyond > 0; ++i) {
       if (fit.is_beyond[static_cast<std::size_t>(i)] &&
@@ -314,7 +314,7 @@ class Differences {
     return "All elements together are about " + std::string(text.data()) + " times the benchmark's.";
   }
 
-  std::string order() const { return rearrangement(exact_, stored_, fit_, model_); }
+  std::string order() const { return rearrangement(exact_, stored_, fit_, budget_); }
 
   bool is_all_over() const {
     return map_.kind == DifferenceMap::Kind::everywhere || map_.kind == DifferenceMap::Kind::scattered ||
@@ -350,7 +350,7 @@ class Differences {
   const std::vector<bool>& is_wrong_;
   std::int64_t wrong_;
   const RoundingFit& fit_;
-  const SumModel& model_;
+  const ErrorBudget& budget_;
   const DifferenceMap& map_;
   std::int64_t count_;
 };
@@ -380,9 +380,10 @@ bool alike(double a, double b) { return a <= 2 * b && b <= 2 * a; }
 
 }  // namespace
 
-std::string difference_pattern(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const SumModel& model,
-                               const DifferenceMap& map, const std::function<std::string()>& look_further) {
-  return wrong_count(fit) == 0 ? "" : Differences(bench, device, fit, model, map).pattern(look_further);
+std::string difference_pattern(const Tensor& bench, const Tensor& device, const RoundingFit& fit,
+                               const ErrorBudget& budget, const DifferenceMap& map,
+                               const std::function<std::string()>& look_further) {
+  return wrong_count(fit) == 0 ? "" : Differences(bench, device, fit, budget, map).pattern(look_further);
 }
 
 double evidence_bits(const RoundingFit& fit) {

@@ -11,7 +11,7 @@
 namespace msrun {
 
 // One or two sentences on why device differs from bench, and on where, "" where nothing stands out. fit is that of the
-// pair under model and has wrong elements; map tells where these are.
+// pair under budget and has wrong elements; map tells where these are.
 //
 // Known by their values: results below the smallest normal number that are zero; zeros; numbers that became NaN or
 // infinite; memory that nothing was written to; opposite signs, and opposite infinities, which the sign of a zero
@@ -21,8 +21,9 @@ namespace msrun {
 // look_further is called, if it is given, where elements are wrong all over the output and neither their signs nor
 // their places say why. What it returns comes before factors and before values that have nothing to do with the
 // benchmark's, which are facts and no causes.
-std::string difference_pattern(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const SumModel& model,
-                               const DifferenceMap& map, const std::function<std::string()>& look_further = {});
+std::string difference_pattern(const Tensor& bench, const Tensor& device, const RoundingFit& fit,
+                               const ErrorBudget& budget, const DifferenceMap& map,
+                               const std::function<std::string()>& look_further = {});
 
 // How much evidence there is that errors are errors, in bits: an element that is off by twice what rounding explains
 // has one, and so has one that is not the nearest number.

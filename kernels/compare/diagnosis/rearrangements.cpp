@@ -56,8 +56,8 @@ bool have_equal_sums(const Tensor& left, const Tensor& right, DType dtype) {
 
 class Rearrangements {
  public:
-  Rearrangements(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const SumModel& model)
-      : bench_(bench.contiguous()), device_(device.contiguous()), model_(model) {
+  Rearrangements(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const ErrorBudget& budget)
+      : bench_(bench.contiguous()), device_(device.contiguous()), budget_(budget) {
     const std::vector<bool>& is_wrong = wrong_elements(fit);
     for (std::size_t i = 0; i < is_wrong.size(); ++i) {
       if (is_wrong[i]) wrong_.push_back(static_cast<std::int64_t>(i));
@@ -102,11 +102,11 @@ class Rearrangements {
   }
 
   bool explains(const Change& change) const {
-    SumModel model = model_;
-    if (model.spread.defined()) model.spread = change(model.spread.contiguous());
-    if (model.with_stored.defined()) model.with_stored = change(model.with_stored.contiguous());
-    if (model.noise.defined()) model.noise = change(model.noise.contiguous());
-    return rounding_explains(change(bench_), device_, model);
+    ErrorBudget budget = budget_;
+    if (budget.spread.defined()) budget.spread = change(budget.spread.contiguous());
+    if (budget.with_stored.defined()) budget.with_stored = change(budget.with_stored.contiguous());
+    if (budget.noise.defined()) budget.noise = change(budget.noise.contiguous());
+    return rounding_explains(change(bench_), device_, budget);
   }
 
   // Whether the result is the memory of the tensor of shape from, its axes a and b transposed, taken for the tensor.
@@ -250,7 +250,7 @@ class Rearrangements {
 
   Tensor bench_;
   Tensor device_;
-  const SumModel& model_;
+  const ErrorBudget& budget_;
   std::vector<std::int64_t> wrong_;  // in row-major order
   std::int64_t distinct_ = 0;        // benchmark values in a sample of them
   bool whole_numbers_ = false;       // all of these
@@ -258,8 +258,9 @@ class Rearrangements {
 
 }  // namespace
 
-std::string rearrangement(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const SumModel& model) {
-  return Rearrangements(bench, device, fit, model).find();
+std::string rearrangement(const Tensor& bench, const Tensor& device, const RoundingFit& fit,
+                          const ErrorBudget& budget) {
+  return Rearrangements(bench, device, fit, budget).find();
 }
 
 }  // namespace msrun

@@ -11,7 +11,7 @@ namespace msrun {
 inline constexpr std::string_view explained_line = "Explained by ";
 inline constexpr std::string_view unexplained_line = "Not explained by rounding";
 inline constexpr std::string_view half_steps_line = "Rounds its ";
-inline constexpr std::string_view mistrust_line = "Proves little";
+inline constexpr std::string_view weak_evidence_line = "Proves little";
 
 // What may stand behind a verdict and names no cause.
 inline constexpr std::string_view another_result_line = "The device's result was another";

@@ -84,7 +84,7 @@ class AttWalk {
   Comparison finish() {
     Comparison comparison;
     comparison.status = verdict_.passes() ? Status::pass : Status::error;
-    if (rows_.empty()) comparison.mistrust = Mistrust::nothing_compared;
+    if (rows_.empty()) comparison.weak_evidence = WeakEvidence::nothing_compared;
     comparison.rows = std::move(rows_);
     comparison.pairs = std::move(pairs_);
     return comparison;
@@ -164,9 +164,9 @@ Comparison compare_zeros(const Value& bench, const Value& device, bool raw) {
   if (of_bench == nullptr || of_device == nullptr) throw SkipError("The output of dropout is not a tensor.");
   Comparison comparison;
   const std::int64_t count = of_bench->numel();
-  if (zero_count(*of_device) == of_device->numel()) comparison.mistrust = Mistrust::all_dropped;
+  if (zero_count(*of_device) == of_device->numel()) comparison.weak_evidence = WeakEvidence::all_dropped;
   if (count < 100) {
-    comparison.mistrust = Mistrust::nothing_compared;
+    comparison.weak_evidence = WeakEvidence::nothing_compared;
     return comparison;
   }
   const std::int64_t difference = std::abs(zero_count(*of_bench) - zero_count(*of_device));

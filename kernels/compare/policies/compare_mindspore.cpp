@@ -175,7 +175,7 @@ Comparison compare(const MindSporeSlots& slots, bool gradients, const CompareOpt
     any_element = any_element || bench_tensor == nullptr || bench_tensor->numel() > 0;
     if (row.status == Status::error) comparison.status = Status::error;
   }
-  if (!any_element && comparison.status == Status::pass) comparison.mistrust = Mistrust::nothing_compared;
+  if (!any_element && comparison.status == Status::pass) comparison.weak_evidence = WeakEvidence::nothing_compared;
   if (notes_gradients) {
     const auto compared = std::span(of_bench).first(pairs);
     for (const std::size_t place : kept(slots.rounded, true)) {

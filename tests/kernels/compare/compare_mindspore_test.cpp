@@ -106,10 +106,10 @@ TEST(CompareMindSpore, ComparesWhatIsNoTensor) {
 TEST(CompareMindSpore, SaysWhereNoElementWasCompared) {
   const Value empty = Tensor(DType::float32, Dims{0, 3});
   EXPECT_EQ(outputs({empty}, {empty}).status, Status::pass);
-  EXPECT_EQ(outputs({empty}, {empty}).mistrust, Mistrust::nothing_compared);
-  EXPECT_EQ(outputs({}, {}).mistrust, Mistrust::nothing_compared);
-  EXPECT_EQ(outputs({empty, values({1})}, {empty, values({1})}).mistrust, Mistrust::none);
-  EXPECT_EQ(outputs({empty, true}, {empty, true}).mistrust, Mistrust::none);
+  EXPECT_EQ(outputs({empty}, {empty}).weak_evidence, WeakEvidence::nothing_compared);
+  EXPECT_EQ(outputs({}, {}).weak_evidence, WeakEvidence::nothing_compared);
+  EXPECT_EQ(outputs({empty, values({1})}, {empty, values({1})}).weak_evidence, WeakEvidence::none);
+  EXPECT_EQ(outputs({empty, true}, {empty, true}).weak_evidence, WeakEvidence::none);
 }
 
 TEST(CompareMindSpore, LeavesOutNoneAndPairsTheRest) {
@@ -147,20 +147,21 @@ TEST(CompareMindSpore, ComparesGradientsOfFloatsAlone) {
 }
 
 TEST(CompareMindSpore, SaysWhichGradientsWereNotChecked) {
-  const auto mistrust_of = [](const List& bench, const List& tested, std::size_t row, bool compat = false) {
+  const auto weak_evidence_of = [](const List& bench, const List& tested, std::size_t row, bool compat = false) {
     CompareOptions options;
     options.compat_msprobe = compat;
-    return compare_mindspore_gradients({bench, bench, tested}, options)->rows.at(row).trust.mistrust;
+    return compare_mindspore_gradients({bench, bench, tested}, options)->rows.at(row).trust.weak_evidence;
   };
   const List both{values({1}), values({2})};
-  EXPECT_EQ(mistrust_of(both, both, 1), Mistrust::none);
-  EXPECT_EQ(mistrust_of(both, {values({1}), None{}}, 1), Mistrust::backward_unchecked);
-  EXPECT_EQ(mistrust_of(both, {None{}, values({2})}, 0), Mistrust::backward_unchecked);
-  EXPECT_EQ(mistrust_of(both, {values({1})}, 1), Mistrust::backward_unchecked);
-  EXPECT_EQ(mistrust_of(both, {values({1}), Unsupported{"The file is damaged."}}, 1), Mistrust::backward_unchecked);
-  EXPECT_EQ(mistrust_of(both, {values({1}), None{}}, 1, true), Mistrust::none);
+  EXPECT_EQ(weak_evidence_of(both, both, 1), WeakEvidence::none);
+  EXPECT_EQ(weak_evidence_of(both, {values({1}), None{}}, 1), WeakEvidence::backward_unchecked);
+  EXPECT_EQ(weak_evidence_of(both, {None{}, values({2})}, 0), WeakEvidence::backward_unchecked);
+  EXPECT_EQ(weak_evidence_of(both, {values({1})}, 1), WeakEvidence::backward_unchecked);
+  EXPECT_EQ(weak_evidence_of(both, {values({1}), Unsupported{"The file is damaged."}}, 1),
+            WeakEvidence::backward_unchecked);
+  EXPECT_EQ(weak_evidence_of(both, {values({1}), None{}}, 1, true), WeakEvidence::none);
   // One of zeros need not be given.
-  EXPECT_EQ(mistrust_of({values({1}), values({0})}, {values({1}), None{}}, 1), Mistrust::none);
+  EXPECT_EQ(weak_evidence_of({values({1}), values({0})}, {values({1}), None{}}, 1), WeakEvidence::none);
   const auto rows =
       compare_mindspore_gradients({both, both, {values({1}), Unsupported{"The file is damaged."}}}, {})->rows;
   EXPECT_EQ(rows[1].message, "The file is damaged.\nProves little: the backward could not be checked.\n");

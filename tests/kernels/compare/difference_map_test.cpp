@@ -171,9 +171,9 @@ class Planted {
   DifferenceMap map() const {
     const Tensor bench = tensor(bench_, DType::float64);
     const Tensor device = tensor(device_, dtype_);
-    SumModel model;
-    model.longest = 256;
-    return difference_of(bench, device, fit_rounding(bench, device, model)).map;
+    ErrorBudget budget;
+    budget.longest = 256;
+    return difference_of(bench, device, fit_rounding(bench, device, budget)).map;
   }
 
  private:

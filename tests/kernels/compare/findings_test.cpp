@@ -25,7 +25,7 @@ class Output {
   Output(const Dims& shape, DType dtype, unsigned seed = 1) : shape_(shape), dtype_(dtype), random_(seed) {
     bench_ = drawn();
     device_ = bench_;
-    model_.longest = 64;
+    budget_.longest = 64;
   }
 
   std::vector<double> drawn() {
@@ -37,7 +37,7 @@ class Output {
   std::vector<double>& bench() { return bench_; }
   std::vector<double>& device() { return device_; }
   std::mt19937_64& random() { return random_; }
-  SumModel& model() { return model_; }
+  ErrorBudget& budget() { return budget_; }
 
   Tensor device_tensor() {
     // Errors of sums beside whatever is wrong.
@@ -49,8 +49,8 @@ class Output {
   std::string pattern() { return pattern_of(device_tensor()); }
   std::string pattern_of(const Tensor& device) {
     const Tensor bench = tensor(bench_);
-    const RoundingFit fit = fit_rounding(bench, device, model_);
-    return difference_pattern(bench, device, fit, model_, difference_of(bench, device, fit).map);
+    const RoundingFit fit = fit_rounding(bench, device, budget_);
+    return difference_pattern(bench, device, fit, budget_, difference_of(bench, device, fit).map);
   }
 
  private:
@@ -63,7 +63,7 @@ class Output {
   std::mt19937_64 random_;
   std::vector<double> bench_;
   std::vector<double> device_;
-  SumModel model_;
+  ErrorBudget budget_;
 };
 
 class Findings : public ::testing::TestWithParam<DType> {};
@@ -126,7 +126,7 @@ TEST_P(Findings, TransposedTogetherWithTheirErrors) {
     output.device()[i] =
         output.bench()[from] + spread[from] * accumulator_roundoff(GetParam()) * normal(output.random());
   }
-  output.model().spread = Tensor::from<double>(DType::float64, Dims{24, 24}, std::span<const double>(spread));
+  output.budget().spread = Tensor::from<double>(DType::float64, Dims{24, 24}, std::span<const double>(spread));
   EXPECT_EQ(output.pattern(), "The benchmark's values transposed: axes 0 and 1.");
 }
 
@@ -218,7 +218,7 @@ TEST(FindingsOfOneDType, OneFactorNearOne) {
 TEST(FindingsOfOneDType, OneFactorThatShowsInMisroundedElements) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     Output output({100, 40}, DType::bfloat16, seed);
-    output.model().nearest = true;
+    output.budget().nearest = true;
     for (double& value : output.device()) value *= 1.001;
     EXPECT_EQ(output.pattern(), "Every element is 1.001 times the benchmark's.");
   }

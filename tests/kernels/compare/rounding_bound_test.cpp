@@ -27,17 +27,17 @@ Tensor of(DType dtype, const std::vector<double>& values) {
 Tensor of(const std::vector<double>& values) { return of(DType::float64, values); }
 
 // Elements beyond the bound where all results are 1 but one, which is 1 + difference.
-std::int64_t beyond(double difference, const SumModel& model, std::size_t count = 1) {
+std::int64_t beyond(double difference, const ErrorBudget& budget, std::size_t count = 1) {
   std::vector<double> device(count, 1);
   device[count / 2] += difference;
-  return fit_rounding(of(std::vector<double>(count, 1)), of(DType::float32, device), model).beyond;
+  return fit_rounding(of(std::vector<double>(count, 1)), of(DType::float32, device), budget).beyond;
 }
 
-void expect_bound(double bound, const SumModel& model, std::size_t count = 1) {
-  EXPECT_EQ(beyond(bound, model, count), 0);
-  EXPECT_EQ(beyond(bound + ulp, model, count), 1);
-  EXPECT_EQ(beyond(-bound, model, count), 0);
-  EXPECT_EQ(beyond(-bound - ulp, model, count), 1);
+void expect_bound(double bound, const ErrorBudget& budget, std::size_t count = 1) {
+  EXPECT_EQ(beyond(bound, budget, count), 0);
+  EXPECT_EQ(beyond(bound + ulp, budget, count), 1);
+  EXPECT_EQ(beyond(-bound, budget, count), 0);
+  EXPECT_EQ(beyond(-bound - ulp, budget, count), 1);
 }
 
 TEST(RoundingBound, OnePlaceWithoutSums) {
@@ -50,40 +50,40 @@ TEST(RoundingBound, OnePlaceWithoutSums) {
 
 // ulp(y) + 8 u sqrt(n) (|y| + s).
 TEST(RoundingBound, SumsOfMeasuredTerms) {
-  SumModel model;
-  model.longest = 4096;
-  model.spread = of({3});
-  expect_bound(ulp + 8 * 0x1p-24 * 64 * (1 + 3), model);
-  model.longest = 1;
-  expect_bound(ulp + 8 * 0x1p-24 * (1 + 3), model);
+  ErrorBudget budget;
+  budget.longest = 4096;
+  budget.spread = of({3});
+  expect_bound(ulp + 8 * 0x1p-24 * 64 * (1 + 3), budget);
+  budget.longest = 1;
+  expect_bound(ulp + 8 * 0x1p-24 * (1 + 3), budget);
 }
 
 TEST(RoundingBound, SumsOfTermsAsLargeAsTheTypicalResult) {
-  SumModel model;
-  model.longest = 4096;
-  expect_bound(ulp + 8 * 0x1p-24 * 64 * (1 + 1), model, 9);
-  model.slack = 8;
-  expect_bound(ulp + 8 * 8 * 0x1p-24 * 64 * (1 + 1), model, 9);
+  ErrorBudget budget;
+  budget.longest = 4096;
+  expect_bound(ulp + 8 * 0x1p-24 * 64 * (1 + 1), budget, 9);
+  budget.slack = 8;
+  expect_bound(ulp + 8 * 8 * 0x1p-24 * 64 * (1 + 1), budget, 9);
 }
 
 TEST(RoundingBound, DoublesAreSummedInDouble) {
-  SumModel model;
-  model.longest = 4096;
-  model.spread = of({1});
+  ErrorBudget budget;
+  budget.longest = 4096;
+  budget.spread = of({1});
   const double bound = 0x1p-52 + 8 * 0x1p-53 * 64 * 2;
-  EXPECT_EQ(fit_rounding(of({1}), of({1 + bound}), model).beyond, 0);
-  EXPECT_EQ(fit_rounding(of({1}), of({1 + bound + 0x1p-52}), model).beyond, 1);
+  EXPECT_EQ(fit_rounding(of({1}), of({1 + bound}), budget).beyond, 0);
+  EXPECT_EQ(fit_rounding(of({1}), of({1 + bound + 0x1p-52}), budget).beyond, 1);
 }
 
 TEST(RoundingBound, OperationsAreNotGrantedWhatOthersAre) {
-  SumModel model;
-  model.longest = 1;
+  ErrorBudget budget;
+  budget.longest = 1;
   // Nothing is known of the terms: the others' size says nothing about them.
   std::vector<double> bench(9, 1e6);
   bench[4] = 1;
   std::vector<double> device = bench;
   device[4] += 0.01;
-  EXPECT_EQ(fit_rounding(of(bench), of(DType::float32, device), model).beyond, 1);
+  EXPECT_EQ(fit_rounding(of(bench), of(DType::float32, device), budget).beyond, 1);
 }
 
 // A mask moves most scores to -1e9: the others have terms of their own.
@@ -96,16 +96,16 @@ TEST(RoundingBound, MaskedElementsDoNotExcuseTheOthers) {
     device[i] *= 1.01;
     ++wrong;
   }
-  SumModel model;
-  model.longest = 64;
-  EXPECT_EQ(fit_rounding(of(bench), of(DType::float32, device), model).beyond, wrong);
+  ErrorBudget budget;
+  budget.longest = 64;
+  EXPECT_EQ(fit_rounding(of(bench), of(DType::float32, device), budget).beyond, wrong);
   EXPECT_FALSE(surely_rounding_of_sums(of(bench), of(DType::float32, device), 64));
 }
 
 TEST(RoundingBound, NoiseOfSoundArithmetic) {
-  SumModel model;
-  model.noise = of({0x1p-10});
-  expect_bound(ulp + 16 * 0x1p-10, model);
+  ErrorBudget budget;
+  budget.noise = of({0x1p-10});
+  expect_bound(ulp + 16 * 0x1p-10, budget);
 }
 
 // Gradients of a saturated function are next to nothing and all noise: the others have no share of that.
@@ -116,44 +116,44 @@ TEST(RoundingBound, NoisyElementsDoNotExcuseTheOthers) {
   std::fill(bench.begin() + saturated, bench.end(), 1.0);
   std::fill(noise.begin() + saturated, noise.end(), 0.0);
   noise[99] = 0x1p-10;
-  SumModel model;
-  model.noise = of(noise);
+  ErrorBudget budget;
+  budget.noise = of(noise);
   std::vector<double> device = bench;
   for (std::size_t i = saturated; i < 99; ++i) device[i] = 1.1;
-  EXPECT_EQ(fit_rounding(of(bench), of(DType::bfloat16, device), model).beyond, 39);
+  EXPECT_EQ(fit_rounding(of(bench), of(DType::bfloat16, device), budget).beyond, 39);
   // What few samples may have missed is some of the noise that they have shown.
   device = bench;
   device[99] = 1 + 6 * 16 * 0x1p-10;
-  EXPECT_EQ(fit_rounding(of(bench), of(DType::bfloat16, device), model).beyond, 0);
+  EXPECT_EQ(fit_rounding(of(bench), of(DType::bfloat16, device), budget).beyond, 0);
 }
 
 TEST(RoundingBound, StoredIntermediateResults) {
-  SumModel model;
+  ErrorBudget budget;
   // Of the median element too, which here is the only one.
-  model.with_stored = of(DType::float32, {1 + 0x1p-20});
-  expect_bound(ulp + 2 * (0x1p-20 + 0x1p-20), model);
+  budget.with_stored = of(DType::float32, {1 + 0x1p-20});
+  expect_bound(ulp + 2 * (0x1p-20 + 0x1p-20), budget);
   std::vector<double> stored(9, 1);
   stored[4] += 0x1p-20;
-  model.with_stored = of(DType::float32, stored);
-  expect_bound(ulp + 2 * 0x1p-20, model, 9);
+  budget.with_stored = of(DType::float32, stored);
+  expect_bound(ulp + 2 * 0x1p-20, budget, 9);
 }
 
 // Where they lead to another number altogether, the result is one or the other, and nothing between.
 TEST(RoundingBound, StoredIntermediateResultsThatJump) {
-  SumModel model;
+  ErrorBudget budget;
   std::vector<double> stored(9, 1);
   stored[4] = 1.5;
-  model.with_stored = of(DType::float32, stored);
-  EXPECT_EQ(beyond(0.5, model, 9), 0);
-  EXPECT_EQ(beyond(0.25, model, 9), 1);
-  EXPECT_EQ(beyond(ulp, model, 9), 0);
+  budget.with_stored = of(DType::float32, stored);
+  EXPECT_EQ(beyond(0.5, budget, 9), 0);
+  EXPECT_EQ(beyond(0.25, budget, 9), 1);
+  EXPECT_EQ(beyond(ulp, budget, 9), 0);
 }
 
 TEST(RoundingBound, TheNearestNumber) {
-  SumModel model;
-  model.nearest = true;
+  ErrorBudget budget;
+  budget.nearest = true;
   const Tensor bench = of({1 + 0.3 * ulp, 1 + 0.5 * ulp, 1 + 0.5 * ulp});
-  const RoundingFit fit = fit_rounding(bench, of(DType::float32, {1 + ulp, 1, 1 + ulp}), model);
+  const RoundingFit fit = fit_rounding(bench, of(DType::float32, {1 + ulp, 1, 1 + ulp}), budget);
   EXPECT_TRUE(fit.explained());
   EXPECT_EQ(fit.misrounded, 1);
   EXPECT_TRUE(fit.is_misrounded.at(0));
@@ -284,35 +284,35 @@ TEST(Estimates, KnowWhatAllErrorsHaveInCommon) {
 }
 
 TEST(TrustIn, SaysWhatProvesLittle) {
-  const auto mistrust = [](const std::vector<double>& bench, const SumModel& model = {}) {
-    return trust_in(of(bench), DType::float32, model).mistrust;
+  const auto weak_evidence = [](const std::vector<double>& bench, const ErrorBudget& budget = {}) {
+    return trust_in(of(bench), DType::float32, budget).weak_evidence;
   };
-  EXPECT_EQ(mistrust({1, 2, 3, 4}), Mistrust::none);
-  EXPECT_EQ(mistrust({0, 0, 0, 0}), Mistrust::all_zero);
-  EXPECT_EQ(mistrust({5, 5, 5, 5}), Mistrust::constant);
-  EXPECT_EQ(mistrust({5, 5, 5, 5.5}), Mistrust::none);
-  EXPECT_EQ(mistrust({5, 5, 5}), Mistrust::none) << "few elements may well be equal";
-  EXPECT_EQ(mistrust({nan_value, infinity, -infinity, nan_value}), Mistrust::not_finite);
-  EXPECT_EQ(mistrust({nan_value, infinity, 1, nan_value}), Mistrust::none);
+  EXPECT_EQ(weak_evidence({1, 2, 3, 4}), WeakEvidence::none);
+  EXPECT_EQ(weak_evidence({0, 0, 0, 0}), WeakEvidence::all_zero);
+  EXPECT_EQ(weak_evidence({5, 5, 5, 5}), WeakEvidence::constant);
+  EXPECT_EQ(weak_evidence({5, 5, 5, 5.5}), WeakEvidence::none);
+  EXPECT_EQ(weak_evidence({5, 5, 5}), WeakEvidence::none) << "few elements may well be equal";
+  EXPECT_EQ(weak_evidence({nan_value, infinity, -infinity, nan_value}), WeakEvidence::not_finite);
+  EXPECT_EQ(weak_evidence({nan_value, infinity, 1, nan_value}), WeakEvidence::none);
   // Of many elements the first are looked at by themselves.
-  EXPECT_EQ(mistrust(std::vector<double>(16, 5)), Mistrust::constant);
-  EXPECT_EQ(mistrust(std::vector<double>(16, nan_value)), Mistrust::not_finite);
-  EXPECT_EQ(mistrust({0, 1, 2, 3, 4, 5, 6, 7, 8}), Mistrust::none);
+  EXPECT_EQ(weak_evidence(std::vector<double>(16, 5)), WeakEvidence::constant);
+  EXPECT_EQ(weak_evidence(std::vector<double>(16, nan_value)), WeakEvidence::not_finite);
+  EXPECT_EQ(weak_evidence({0, 1, 2, 3, 4, 5, 6, 7, 8}), WeakEvidence::none);
   std::vector<double> late(2000, 1);
   late.back() = 2;
-  EXPECT_EQ(mistrust(late), Mistrust::none);
+  EXPECT_EQ(weak_evidence(late), WeakEvidence::none);
 }
 
 TEST(TrustIn, CancellationLeavesNoDigits) {
   const auto trust = [](double spread) {
-    SumModel model;
-    model.longest = 1;
-    model.spread = of({spread, spread, spread, spread});
-    return trust_in(of({1, 1.25, 1.5, 1.75}), DType::float32, model);
+    ErrorBudget budget;
+    budget.longest = 1;
+    budget.spread = of({spread, spread, spread, spread});
+    return trust_in(of({1, 1.25, 1.5, 1.75}), DType::float32, budget);
   };
   // A bound of 8 u times the terms behind results of about 1.
-  EXPECT_EQ(trust(0x1p20).mistrust, Mistrust::none);
-  EXPECT_EQ(trust(0x1p22).mistrust, Mistrust::cancellation);
+  EXPECT_EQ(trust(0x1p20).weak_evidence, WeakEvidence::none);
+  EXPECT_EQ(trust(0x1p22).weak_evidence, WeakEvidence::cancellation);
   EXPECT_EQ(trust(0x1p20).visible, (VisibleFault{-1, -1}));
 }
 
@@ -332,22 +332,22 @@ TEST(RoundingBound, WhatSoundArithmeticLoses) {
   EXPECT_TRUE(std::isnan(marks[1]) && std::isnan(marks[3]));
   EXPECT_EQ(marks[2] + marks[4] + marks[5], 0);
 
-  SumModel model;
-  model.lost = lost;
+  ErrorBudget budget;
+  budget.lost = lost;
   const Tensor bench = of({2, infinity, 1e38, 1, 5, 6});
   const RoundingFit fit =
-      fit_rounding(bench, of(DType::float32, {infinity, nan_value, nan_value, 1.5, nan_value, 6}), model);
+      fit_rounding(bench, of(DType::float32, {infinity, nan_value, nan_value, 1.5, nan_value, 6}), budget);
   EXPECT_EQ(fit.overflowed, 2);
   EXPECT_EQ(fit.beyond, 3);
-  EXPECT_EQ(fit_rounding(bench, of(DType::float32, {-infinity, infinity, 1e38, infinity, 5, 6}), model).beyond, 2);
+  EXPECT_EQ(fit_rounding(bench, of(DType::float32, {-infinity, infinity, 1e38, infinity, 5, 6}), budget).beyond, 2);
 }
 
 TEST(TrustIn, AFaultIsVisibleInTheTypicalElementAndInTheOneThatVariesLeast) {
   const auto visible = [](const std::vector<double>& spread) {
-    SumModel model;
-    model.longest = 1;
-    model.spread = of(spread);
-    return *trust_in(of(std::vector<double>(spread.size(), 1)), DType::float32, model).visible;
+    ErrorBudget budget;
+    budget.longest = 1;
+    budget.spread = of(spread);
+    return *trust_in(of(std::vector<double>(spread.size(), 1)), DType::float32, budget).visible;
   };
   // The bound is 2^-21 of the terms, and a place besides, which only does not count beside huge ones.
   EXPECT_EQ(visible({0x1p10}), (VisibleFault{-10, -10}));

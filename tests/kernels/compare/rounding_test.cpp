@@ -25,8 +25,8 @@ Tensor of(DType dtype, const std::vector<double>& values) {
 }
 
 RoundingFit fit(const std::vector<double>& bench, const std::vector<double>& device, DType dtype,
-                const SumModel& model = {}) {
-  return fit_rounding(of(DType::float64, bench), of(dtype, device), model);
+                const ErrorBudget& budget = {}) {
+  return fit_rounding(of(DType::float64, bench), of(dtype, device), budget);
 }
 
 TEST(Rounding, UnitsInTheLastPlace) {
@@ -66,49 +66,49 @@ TEST(Rounding, NumbersThatAreNotFinite) {
 
 // The bound of a sum of 1e50 is wider than all of float32: no number within the range is explained by it all the same.
 TEST(Rounding, OfValuesBeyondTheRangeNothingElseIsExplained) {
-  SumModel model;
-  model.longest = 8;
+  ErrorBudget budget;
+  budget.longest = 8;
   const double largest = max_finite(DType::float32);
   EXPECT_TRUE(
-      fit({1e50, 1e50, -1e50, -1e50}, {infinity, largest, -infinity, -largest}, DType::float32, model).explained());
-  EXPECT_EQ(fit({1e50, 1e50, 1e50, -1e50, -1e50}, {0, -7, 3e38, largest, infinity}, DType::float32, model).beyond, 5);
-  EXPECT_EQ(fit({1e13, 1e13, -1e13}, {0, 1000, 65504}, DType::float16, model).beyond, 3);
+      fit({1e50, 1e50, -1e50, -1e50}, {infinity, largest, -infinity, -largest}, DType::float32, budget).explained());
+  EXPECT_EQ(fit({1e50, 1e50, 1e50, -1e50, -1e50}, {0, -7, 3e38, largest, infinity}, DType::float32, budget).beyond, 5);
+  EXPECT_EQ(fit({1e13, 1e13, -1e13}, {0, 1000, 65504}, DType::float16, budget).beyond, 3);
   // Errors of the sum alone may bring this one back into the range.
-  model.slack = 1e5;
-  EXPECT_TRUE(fit({3.5e38}, {3.39e38}, DType::float32, model).explained());
+  budget.slack = 1e5;
+  EXPECT_TRUE(fit({3.5e38}, {3.39e38}, DType::float32, budget).explained());
 }
 
 // The four terms may be 2e39 and -2e39 twice: any infinity, and NaN, is right in one order of them or another.
 TEST(Rounding, PartialSumsMayExceedTheRange) {
-  SumModel model;
-  model.longest = 4;
-  model.adds_terms = true;
-  model.spread = of(DType::float64, {4e39, 4e39, 4e39, 4e39});
+  ErrorBudget budget;
+  budget.longest = 4;
+  budget.adds_terms = true;
+  budget.spread = of(DType::float64, {4e39, 4e39, 4e39, 4e39});
   const RoundingFit overflows =
-      fit({1e30, 1e30, 1e30, 1e30}, {nan_value, infinity, -infinity, 1e37}, DType::float32, model);
+      fit({1e30, 1e30, 1e30, 1e30}, {nan_value, infinity, -infinity, 1e37}, DType::float32, budget);
   EXPECT_EQ(overflows.overflowed, 3);
   EXPECT_EQ(overflows.beyond, 1);
   // Terms of one sign have only one infinity, and no NaN.
-  model.spread = of(DType::float64, {4e38, 4e38, 4e38, 4e38});
-  EXPECT_EQ(fit({8e38, 8e38, -8e38, -8e38}, {-infinity, nan_value, infinity, nan_value}, DType::float32, model).beyond,
+  budget.spread = of(DType::float64, {4e38, 4e38, 4e38, 4e38});
+  EXPECT_EQ(fit({8e38, 8e38, -8e38, -8e38}, {-infinity, nan_value, infinity, nan_value}, DType::float32, budget).beyond,
             4);
   // Nor have terms within the range.
-  model.spread = of(DType::float64, {1e38, 1e38, 1e38, 1e38});
-  EXPECT_EQ(fit({1e30, 1e30, 1e30, 1e30}, {nan_value, infinity, -infinity, 1e30}, DType::float32, model).beyond, 3);
+  budget.spread = of(DType::float64, {1e38, 1e38, 1e38, 1e38});
+  EXPECT_EQ(fit({1e30, 1e30, 1e30, 1e30}, {nan_value, infinity, -infinity, 1e30}, DType::float32, budget).beyond, 3);
   // Nor is what a function of its input may change by a sum of terms.
-  SumModel function;
+  ErrorBudget function;
   function.longest = 4;
   function.spread = of(DType::float64, {4e39, 4e39, 4e39, 4e39});
   EXPECT_EQ(fit({6e37, 6e37, 6e37, 6e37}, {infinity, nan_value, -infinity, 6e37}, DType::float32, function).beyond, 3);
   // Sums of half types are formed in float32.
-  EXPECT_EQ(fit({1, 1, 1, 1}, {infinity, 1, 1, 1}, DType::float16, model).beyond, 1);
+  EXPECT_EQ(fit({1, 1, 1, 1}, {infinity, 1, 1, 1}, DType::float16, budget).beyond, 1);
 }
 
 TEST(Rounding, ExactResultsAllowNothing) {
-  SumModel model;
-  model.exact = true;
-  EXPECT_TRUE(fit({1, 2}, {1, 2}, DType::float32, model).explained());
-  EXPECT_EQ(fit({1, 2}, {1, 2 + 0x1p-22}, DType::float32, model).beyond, 1);
+  ErrorBudget budget;
+  budget.exact = true;
+  EXPECT_TRUE(fit({1, 2}, {1, 2}, DType::float32, budget).explained());
+  EXPECT_EQ(fit({1, 2}, {1, 2 + 0x1p-22}, DType::float32, budget).beyond, 1);
 }
 
 // Sums in float32 in their plainest order stay within the bound, whose terms cancel; sums in float16 do not.
@@ -137,15 +137,15 @@ TEST(Rounding, SumsWithinTheirBound) {
       in_float.push_back(plain);
       in_half.push_back(half.item());
     }
-    SumModel model;
-    model.longest = terms;
-    EXPECT_TRUE(fit(exact, in_float, DType::float32, model).explained()) << terms;
-    model.spread = of(DType::float64, spread);
-    const RoundingFit whole = fit(exact, in_float, DType::float32, model);
+    ErrorBudget budget;
+    budget.longest = terms;
+    EXPECT_TRUE(fit(exact, in_float, DType::float32, budget).explained()) << terms;
+    budget.spread = of(DType::float64, spread);
+    const RoundingFit whole = fit(exact, in_float, DType::float32, budget);
     EXPECT_TRUE(whole.explained()) << terms;
     EXPECT_GT(whole.max_share, 0.001) << "the bound says nothing";
     if (terms >= 256 && terms <= 4096) {
-      EXPECT_GT(fit(exact, in_half, DType::float32, model).beyond, 48) << terms;
+      EXPECT_GT(fit(exact, in_half, DType::float32, budget).beyond, 48) << terms;
     }
   }
 }
@@ -173,18 +173,18 @@ TEST(Rounding, SpreadIsThatOfTheTerms) {
 TEST(Rounding, ElementsOfAnotherKindHaveATypicalMagnitudeOfTheirOwn) {
   std::mt19937_64 random(2);
   std::normal_distribution<double> normal;
-  SumModel model;
-  model.longest = 64;
+  ErrorBudget budget;
+  budget.longest = 64;
   for (const int percent : {51, 63, 90, 99}) {
     std::vector<double> bench;
     for (int i = 0; i < 2000; ++i) bench.push_back(normal(random) + (i % 100 < percent ? -1e9 : 0));
     std::vector<double> device = bench;
-    EXPECT_TRUE(fit(bench, device, DType::float32, model).explained()) << percent;
+    EXPECT_TRUE(fit(bench, device, DType::float32, budget).explained()) << percent;
     EXPECT_FALSE(surely_rounding_of_sums(of(DType::float64, bench), of(DType::float32, bench), 64)) << percent;
     for (int i = 0; i < 2000; ++i) {
       if (i % 100 >= percent) device[static_cast<std::size_t>(i)] *= 1.001;
     }
-    const auto wrong = fit(bench, device, DType::float32, model).beyond;
+    const auto wrong = fit(bench, device, DType::float32, budget).beyond;
     EXPECT_GE(wrong, (100 - percent) * 20 * 9 / 10) << percent;
   }
   // Values that are small by chance are of no other kind.
@@ -214,14 +214,14 @@ TEST(Rounding, ZerosAreAKindOfTheirOwn) {
   EXPECT_NEAR(typical.of(1e-6), 0.67, 0.1);
   EXPECT_EQ(typical.of(0), 0);
   EXPECT_EQ(TypicalMagnitude(std::vector<double>(100)).of(0), 0);
-  SumModel model;
-  model.longest = 8;
+  ErrorBudget budget;
+  budget.longest = 8;
   std::vector<double> device = values;
   values[10] = 1e-8;
   device[10] = 2e-8;
-  EXPECT_TRUE(fit(values, device, DType::float32, model).explained());
+  EXPECT_TRUE(fit(values, device, DType::float32, budget).explained());
   device[11] = 1e-8;
-  EXPECT_EQ(fit(values, device, DType::float32, model).beyond, 1);
+  EXPECT_EQ(fit(values, device, DType::float32, budget).beyond, 1);
 }
 
 TEST(Rounding, ScreensLetNothingPassThatIsNotExplained) {
@@ -240,16 +240,16 @@ TEST(Rounding, ScreensLetNothingPassThatIsNotExplained) {
     const Tensor left = of(DType::float64, bench);
     const Tensor right = of(dtype, device);
     for (const std::int64_t terms : {1, 16, 4096}) {
-      SumModel model;
-      model.longest = terms;
-      model.nearest = true;
+      ErrorBudget budget;
+      budget.longest = terms;
+      budget.nearest = true;
       if (surely_rounding(left, right, terms)) {
         ++passed;
-        EXPECT_TRUE(fit_rounding(left, right, model).explained());
-        EXPECT_EQ(fit_rounding(left, right, model).misrounded, 0);
+        EXPECT_TRUE(fit_rounding(left, right, budget).explained());
+        EXPECT_EQ(fit_rounding(left, right, budget).misrounded, 0);
       }
       if (terms > 1 && surely_rounding_of_sums(left, right, terms)) {
-        EXPECT_TRUE(fit_rounding(left, right, model).explained());
+        EXPECT_TRUE(fit_rounding(left, right, budget).explained());
       }
     }
   }
@@ -282,16 +282,16 @@ TEST(Rounding, ExplainsNoSliceOfWhichNothingIsLeft) {
   for (std::int64_t k = 0; k < std::ssize(values); ++k)
     values[static_cast<std::size_t>(k)] = normal(random) * (is_small(k) ? 1e-5 : 1);
   const Tensor bench = of(DType::float64, values);
-  SumModel model;
-  model.longest = 4096;
+  ErrorBudget budget;
+  budget.longest = 4096;
   const auto explained = [&](const auto& change) {
     std::vector<double> device = values;
     for (std::int64_t k = 0; k < std::ssize(values); ++k)
       device[static_cast<std::size_t>(k)] = change(k, values[static_cast<std::size_t>(k)]);
     const auto shaped = [&](const Tensor& tensor) { return tensor.reshape(Dims{rows / 10, 10, columns}); };
     const Tensor found = shaped(of(DType::float32, device));
-    const bool by_screen = surely_rounding_of_sums(shaped(bench), found, model.longest);
-    EXPECT_EQ(fit_rounding(shaped(bench), found, model).explained(), by_screen);
+    const bool by_screen = surely_rounding_of_sums(shaped(bench), found, budget.longest);
+    EXPECT_EQ(fit_rounding(shaped(bench), found, budget).explained(), by_screen);
     return by_screen;
   };
   EXPECT_TRUE(explained([](std::int64_t, double value) { return value; }));
@@ -304,36 +304,36 @@ TEST(Rounding, ExplainsNoSliceOfWhichNothingIsLeft) {
   // Nothing is guessed of terms that are known.
   std::vector<double> shrunk = values;
   for (std::int64_t k = 0; k < columns; ++k) shrunk[static_cast<std::size_t>(small_row * columns + k)] *= 0.4;
-  model.spread = Tensor::full(DType::float64, bench.shape(), 1);
-  EXPECT_TRUE(fit_rounding(bench, of(DType::float32, shrunk), model).explained());
+  budget.spread = Tensor::full(DType::float64, bench.shape(), 1);
+  EXPECT_TRUE(fit_rounding(bench, of(DType::float32, shrunk), budget).explained());
 }
 
 TEST(Rounding, TheOtherNeighbourIsNoRoundingToNearest) {
-  SumModel model;
-  model.longest = 1;
+  ErrorBudget budget;
+  budget.longest = 1;
   // 1 + 0.3 ULP of bfloat16.
   const double exact = 1 + 0.3 * 0x1p-7;
-  EXPECT_EQ(fit({exact}, {1 + 0x1p-7}, DType::bfloat16, model).misrounded, 0) << "it is not asked for";
-  model.nearest = true;
-  EXPECT_EQ(fit({exact}, {1}, DType::bfloat16, model).misrounded, 0);
-  const RoundingFit up = fit({exact, 4}, {1 + 0x1p-7, 4}, DType::bfloat16, model);
+  EXPECT_EQ(fit({exact}, {1 + 0x1p-7}, DType::bfloat16, budget).misrounded, 0) << "it is not asked for";
+  budget.nearest = true;
+  EXPECT_EQ(fit({exact}, {1}, DType::bfloat16, budget).misrounded, 0);
+  const RoundingFit up = fit({exact, 4}, {1 + 0x1p-7, 4}, DType::bfloat16, budget);
   EXPECT_TRUE(up.explained());
   EXPECT_EQ(up.misrounded, 1);
   EXPECT_TRUE(up.is_misrounded.at(0));
   // In the middle both are, within what sums may do to the value before it is rounded.
   const double middle = 1 + (0.5 - 0x1p-16) * 0x1p-7;
-  EXPECT_EQ(fit({middle}, {1 + 0x1p-7}, DType::bfloat16, model).misrounded, 0);
+  EXPECT_EQ(fit({middle}, {1 + 0x1p-7}, DType::bfloat16, budget).misrounded, 0);
 }
 
 TEST(Rounding, WhatJumpsIsOneOrTheOther) {
-  SumModel model;
-  model.longest = 1;
+  ErrorBudget budget;
+  budget.longest = 1;
   // The other side of a step, and an infinity inside.
-  model.with_stored = of(DType::float32, {0, infinity, nan_value, 5});
-  EXPECT_TRUE(fit({1, 2, 3, 5}, {0, infinity, nan_value, 5}, DType::float32, model).explained());
-  EXPECT_TRUE(fit({1, 2, 3, 5}, {1, 2, 3, 5}, DType::float32, model).explained());
-  EXPECT_EQ(fit({1, 2, 3, 5}, {-1, 1, 4, 5}, DType::float32, model).beyond, 3);
-  EXPECT_EQ(fit({1, 2, 3, 5}, {0.5, -infinity, infinity, 5}, DType::float32, model).beyond, 3);
+  budget.with_stored = of(DType::float32, {0, infinity, nan_value, 5});
+  EXPECT_TRUE(fit({1, 2, 3, 5}, {0, infinity, nan_value, 5}, DType::float32, budget).explained());
+  EXPECT_TRUE(fit({1, 2, 3, 5}, {1, 2, 3, 5}, DType::float32, budget).explained());
+  EXPECT_EQ(fit({1, 2, 3, 5}, {-1, 1, 4, 5}, DType::float32, budget).beyond, 3);
+  EXPECT_EQ(fit({1, 2, 3, 5}, {0.5, -infinity, infinity, 5}, DType::float32, budget).beyond, 3);
 }
 
 TEST(Rounding, NoiseOfSoundArithmeticIsExplained) {
@@ -342,11 +342,11 @@ TEST(Rounding, NoiseOfSoundArithmeticIsExplained) {
   estimate.add(of(DType::float64, {1, 1}), of(DType::float32, {1 - 0x1p-12, nan_value}));
   EXPECT_NEAR(estimate.noise().data<double>()[0], 0x1p-12, 0x1p-30);
   EXPECT_DOUBLE_EQ(estimate.noise().data<double>()[1], 0);
-  SumModel model;
-  model.longest = 1;
-  model.noise = of(DType::float64, {0x1p-12, 0, 0});
-  EXPECT_EQ(fit({1, 1, 1}, {1 + 3 * 0x1p-12, 1 + 3 * 0x1p-12, 1}, DType::float32, model).beyond, 1);
-  EXPECT_EQ(fit({1, 1, 1}, {1 + 0x1p-7, 1, 1}, DType::float32, model).beyond, 1);
+  ErrorBudget budget;
+  budget.longest = 1;
+  budget.noise = of(DType::float64, {0x1p-12, 0, 0});
+  EXPECT_EQ(fit({1, 1, 1}, {1 + 3 * 0x1p-12, 1 + 3 * 0x1p-12, 1}, DType::float32, budget).beyond, 1);
+  EXPECT_EQ(fit({1, 1, 1}, {1 + 0x1p-7, 1, 1}, DType::float32, budget).beyond, 1);
 }
 
 class Patterns : public ::testing::Test {

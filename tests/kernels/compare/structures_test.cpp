@@ -35,7 +35,7 @@ TEST(Structures, SkippedRowsAloneArePass) {
   EXPECT_EQ(compare_lists(List{None{}}, List{None{}}).status, Status::pass);
   EXPECT_EQ(compare_lists(None{}, None{}).rows.front().message, "Bench output is None, skip this test.");
   EXPECT_TRUE(compare_lists(List{}, List{}).rows.empty());
-  EXPECT_EQ(compare_lists(List{}, List{}).mistrust, Mistrust::nothing_compared);
+  EXPECT_EQ(compare_lists(List{}, List{}).weak_evidence, WeakEvidence::nothing_compared);
 }
 
 // DEV-14.

@@ -233,11 +233,11 @@ TEST(SummaryTest, NamesWhatProvesLittle) {
   Summary summary;
   for (std::uint32_t i = 0; i < 3; ++i) {
     ApiResult zeros = result_of("Torch.mul." + std::to_string(i), i, pass, "");
-    zeros.mistrust = Mistrust::all_zero;
+    zeros.weak_evidence = WeakEvidence::all_zero;
     summary.add(zeros);
   }
   ApiResult dropped = result_of("Functional.dropout.0", 7, pass, "");
-  dropped.mistrust = Mistrust::all_dropped;
+  dropped.weak_evidence = WeakEvidence::all_dropped;
   summary.add(dropped);
   const std::string text = summary.text("msrun");
   EXPECT_THAT(text, HasSubstr("        4  proves little: results that agree where nothing else could be expected\n"));

@@ -219,7 +219,8 @@ TEST(CancellingTerms, OfSaturatedAttentionInHalfTypesMayBeLostInFloat32) {
     const ApiResult sound = check_attention(number, dtype, range, {});
     expect_sound(sound);
     // That is no rounding on the way to a half type, which would prove little.
-    for (const DetailsRow& row : sound.backward_rows) EXPECT_NE(row.trust.mistrust, Mistrust::half_steps) << number;
+    for (const DetailsRow& row : sound.backward_rows)
+      EXPECT_NE(row.trust.weak_evidence, WeakEvidence::half_steps) << number;
     if (number % 10 > 0) continue;
     EXPECT_TRUE(check_attention(number, dtype, range, {.error = 0.3}).backward_rows.at(0).beyond_rounding) << number;
   }
@@ -259,7 +260,7 @@ TEST(HalfFactors, OfAttentionAreAClassOfTheirOwnOnAnAccelerator) {
     const double range = 1 + number % 3;
     const ApiResult sound = check_attention(number, dtype, range, {.narrow = true});
     expect_sound(sound);
-    EXPECT_EQ(sound.forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << sound.name;
+    EXPECT_EQ(sound.forward_rows.at(0).trust.weak_evidence, WeakEvidence::half_steps) << sound.name;
     const ApiResult one = check_attention(number, dtype, range, {.error = 0.3, .narrow = true});
     EXPECT_TRUE(one.backward_rows.at(0).beyond_rounding) << number;
     const ApiResult all = check_attention(number, dtype, range, {.narrow = true, .keys = 30});

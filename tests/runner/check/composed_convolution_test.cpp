@@ -70,8 +70,8 @@ Change composed(double factor) {
 TEST(ComposedConvolution, IsAClassOfItsOwn) {
   const ApiResult result = check_on(accelerator, transposed(stride), {}, composed(1));
   EXPECT_FALSE(is_suspicious(result)) << described(result);
-  EXPECT_EQ(result.forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(result);
-  EXPECT_EQ(result.backward_rows.at(1).trust.mistrust, Mistrust::half_steps) << described(result);
+  EXPECT_EQ(result.forward_rows.at(0).trust.weak_evidence, WeakEvidence::half_steps) << described(result);
+  EXPECT_EQ(result.backward_rows.at(1).trust.weak_evidence, WeakEvidence::half_steps) << described(result);
 }
 
 TEST(ComposedConvolution, HidesNoFault) {

@@ -223,7 +223,7 @@ TEST(DropoutCheck, RecordingsThatDropNothingAreChecked) {
       EXPECT_EQ(sound.forward, Status::pass) << described(sound);
       EXPECT_EQ(sound.backward, Status::pass) << described(sound);
       EXPECT_FALSE(is_suspicious(sound)) << described(sound);
-      EXPECT_EQ(sound.mistrust, Mistrust::none) << api << ": few elements are as good as many";
+      EXPECT_EQ(sound.weak_evidence, WeakEvidence::none) << api << ": few elements are as good as many";
       EXPECT_TRUE(is_suspicious(recorded(api, p, training, 1.25, 1))) << api;
       EXPECT_TRUE(is_suspicious(recorded(api, p, training, 1.25, 1.25))) << api;
       // It may be the gradient of the step that made the argument.

@@ -28,14 +28,14 @@ ApiCall call_of_statistics(const std::string& name, const char* dtype, std::vect
 // Random data are finite: a device that always says false agrees.
 TEST(ExactResults, ProveLittleWhereAllElementsAreEqual) {
   for (const auto& [call, expected] : {
-           std::pair{call_of_statistics("Torch.isnan.0", "torch.float32", {64}, -1, 1), Mistrust::all_zero},
-           std::pair{call_of_statistics("Torch.isfinite.0", "torch.float32", {8}, -1, 1), Mistrust::constant},
-           std::pair{call_of_statistics("Torch.clone.0", "torch.int64", {64}, 0, 0), Mistrust::all_zero},
+           std::pair{call_of_statistics("Torch.isnan.0", "torch.float32", {64}, -1, 1), WeakEvidence::all_zero},
+           std::pair{call_of_statistics("Torch.isfinite.0", "torch.float32", {8}, -1, 1), WeakEvidence::constant},
+           std::pair{call_of_statistics("Torch.clone.0", "torch.int64", {64}, 0, 0), WeakEvidence::all_zero},
        }) {
     const ApiResult result = check(call, {});
     EXPECT_EQ(result.forward, Status::pass) << described(result);
-    EXPECT_EQ(result.mistrust, expected) << described(result);
-    EXPECT_TRUE(is_mistrusted(result));
+    EXPECT_EQ(result.weak_evidence, expected) << described(result);
+    EXPECT_TRUE(is_weak_evidence(result));
     EXPECT_FALSE(is_suspicious(result));
     EXPECT_THAT(result.forward_rows.at(0).message, HasSubstr("\nProves little: every element of the benchmark is "));
   }
@@ -49,14 +49,14 @@ TEST(ExactResults, ProveSomethingWhereElementsDiffer) {
                               call_of_statistics("Torch.isnan.0", "torch.float32", {7}, -1, 1),
                               call_of_statistics("Torch.numel.0", "torch.float32", {64}, -1, 1)}) {
     const ApiResult result = check(call, {});
-    EXPECT_EQ(result.mistrust, Mistrust::none) << described(result);
-    EXPECT_FALSE(is_mistrusted(result));
+    EXPECT_EQ(result.weak_evidence, WeakEvidence::none) << described(result);
+    EXPECT_FALSE(is_weak_evidence(result));
   }
   // What msProbe says is left as it is.
   CheckOptions compat;
   compat.compare.compat_msprobe = true;
-  EXPECT_EQ(check(call_of_statistics("Torch.isnan.0", "torch.float32", {64}, -1, 1), {}, {}, compat).mistrust,
-            Mistrust::none);
+  EXPECT_EQ(check(call_of_statistics("Torch.isnan.0", "torch.float32", {64}, -1, 1), {}, {}, compat).weak_evidence,
+            WeakEvidence::none);
 }
 
 // Each zero of the result with the sign that `positive` says.

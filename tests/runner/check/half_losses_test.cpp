@@ -98,7 +98,7 @@ TEST(HalfLosses, MayBeStoredStepByStep) {
     for (const Loss& loss : losses(dtype, true)) {
       const ApiResult result = check_loss(loss, to(dtype), accelerator, sound);
       EXPECT_FALSE(is_suspicious(result)) << described(result);
-      EXPECT_EQ(row_of(loss, result).trust.mistrust, Mistrust::half_steps) << described(result);
+      EXPECT_EQ(row_of(loss, result).trust.weak_evidence, WeakEvidence::half_steps) << described(result);
       EXPECT_TRUE(is_suspicious(check_loss(loss, to(dtype), HalfRounding::nothing, sound)));
     }
   }

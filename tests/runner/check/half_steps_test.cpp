@@ -197,9 +197,9 @@ TEST(HalfSteps, AreAClassOfTheirOwnOnAProcessor) {
   for (const Sample& sample : samples()) {
     const ApiResult result = check_on(processor, sample.call, sample.options, sample.steps);
     EXPECT_FALSE(is_suspicious(result)) << described(result);
-    EXPECT_TRUE(is_mistrusted(result)) << described(result);
+    EXPECT_TRUE(is_weak_evidence(result)) << described(result);
     const DetailsRow& row = row_of(sample, result);
-    EXPECT_EQ(row.trust.mistrust, Mistrust::half_steps) << described(result);
+    EXPECT_EQ(row.trust.weak_evidence, WeakEvidence::half_steps) << described(result);
     EXPECT_THAT(row.message, HasSubstr(sample.named));
   }
 }
@@ -208,7 +208,7 @@ TEST(HalfSteps, AreAFaultOnADeviceThatRoundsOnce) {
   for (const Sample& sample : samples()) {
     const ApiResult result = check_on(HalfRounding::nothing, sample.call, sample.options, sample.steps);
     EXPECT_TRUE(is_suspicious(result)) << described(result);
-    EXPECT_NE(row_of(sample, result).trust.mistrust, Mistrust::half_steps);
+    EXPECT_NE(row_of(sample, result).trust.weak_evidence, WeakEvidence::half_steps);
   }
 }
 
@@ -224,7 +224,7 @@ TEST(HalfSteps, AreNoneWhereAllElementsErrAsTheWorstMay) {
       });
     });
   };
-  EXPECT_EQ(off_by(0.5).forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(off_by(0.5));
+  EXPECT_EQ(off_by(0.5).forward_rows.at(0).trust.weak_evidence, WeakEvidence::half_steps) << described(off_by(0.5));
   EXPECT_TRUE(is_suspicious(off_by(4.2))) << described(off_by(4.2));
 }
 
@@ -266,7 +266,7 @@ TEST(HalfSteps, OfProductsAreAFaultOnAnAccelerator) {
       narrow_sums.arithmetic.summation.accumulator = accumulator_in(dtype);
       const ApiResult result = check_on(accelerator, call, narrow_sums, {});
       EXPECT_TRUE(is_suspicious(result)) << name(dtype) << " " << described(result);
-      EXPECT_NE(result.forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(result);
+      EXPECT_NE(result.forward_rows.at(0).trust.weak_evidence, WeakEvidence::half_steps) << described(result);
       EXPECT_FALSE(is_suspicious(check_on(accelerator, call, {}, {}))) << name(dtype) << " " << call.name;
     }
   }
@@ -336,7 +336,7 @@ TEST(HalfSteps, BetweenKernelsAreAClassOfTheirOwnOnAnAccelerator) {
     const ApiResult result = check_on(accelerator, sample.call, sample.options, sample.steps);
     EXPECT_FALSE(is_suspicious(result)) << described(result);
     const DetailsRow& row = row_of(sample, result);
-    EXPECT_EQ(row.trust.mistrust, Mistrust::half_steps) << described(result);
+    EXPECT_EQ(row.trust.weak_evidence, WeakEvidence::half_steps) << described(result);
     EXPECT_THAT(row.message, HasSubstr(sample.named));
     EXPECT_TRUE(is_suspicious(check_on(HalfRounding::nothing, sample.call, sample.options, sample.steps)));
   }
@@ -368,7 +368,8 @@ TEST(HalfSteps, HideNoFault) {
             value = changed_elements(*value.get<Tensor>(), damage);
           });
       EXPECT_TRUE(is_suspicious(result)) << name << " in " << described(result);
-      EXPECT_NE(row_of(sample, result).trust.mistrust, Mistrust::half_steps) << name << " in " << described(result);
+      EXPECT_NE(row_of(sample, result).trust.weak_evidence, WeakEvidence::half_steps)
+          << name << " in " << described(result);
     }
   }
 }
@@ -408,7 +409,7 @@ TEST(HalfSteps, AreKnownInLargeCalls) {
   in_bfloat16.arithmetic.summation.accumulator = Accumulator::bfloat16;
   const ApiResult of_processor = check_on(processor, sum, in_bfloat16, {});
   EXPECT_FALSE(is_suspicious(of_processor)) << of_processor.forward_rows.at(0).message;
-  EXPECT_EQ(of_processor.mistrust, Mistrust::half_steps);
+  EXPECT_EQ(of_processor.weak_evidence, WeakEvidence::half_steps);
   EXPECT_TRUE(is_suspicious(check_on(accelerator, sum, in_bfloat16, {})));
   const ApiResult wrong = check_on(processor, sum, in_bfloat16, [](const MaterialisedCall&, DeviceResult& result) {
     result.output = changed_elements(*result.output.get<Tensor>(),
@@ -434,7 +435,7 @@ TEST(HalfSteps, AreGrantedWhereNothingIsMeasured) {
                         return i % 2 == 0 ? value + off : value - off;
                       }).to(DType::bfloat16);
     });
-    const bool is_granted = result.mistrust == Mistrust::half_steps;
+    const bool is_granted = result.weak_evidence == WeakEvidence::half_steps;
     EXPECT_NE(is_granted, is_suspicious(result)) << units;
     return is_suspicious(result);
   };

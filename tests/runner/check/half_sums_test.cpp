@@ -77,7 +77,7 @@ TEST(HalfSums, OfMeansAreRoundedOnce) {
   const ApiCall call = means(600, 77);
   const ApiResult sound = check_on(accelerator, call, {}, means_of_sums(false));
   EXPECT_FALSE(is_suspicious(sound)) << described(sound);
-  EXPECT_EQ(sound.forward_rows.at(0).trust.mistrust, Mistrust::none) << described(sound);
+  EXPECT_EQ(sound.forward_rows.at(0).trust.weak_evidence, WeakEvidence::none) << described(sound);
   EXPECT_TRUE(is_suspicious(check_on(accelerator, call, {}, means_of_sums(true))));
   const ApiResult processors = check_on(processor, call, {}, means_of_sums(true));
   EXPECT_FALSE(is_suspicious(processors)) << described(processors);

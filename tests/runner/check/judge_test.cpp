@@ -382,23 +382,23 @@ TEST(Judge, InfinitiesOfTheBenchmarkExcuseNothing) {
   })));
 }
 
-Mistrust mistrust_of(const ApiCall& call) {
+WeakEvidence weak_evidence_of(const ApiCall& call) {
   const ApiResult result = checked(call);
   EXPECT_FALSE(is_suspicious(result));
-  return result.mistrust;
+  return result.weak_evidence;
 }
 
 TEST(Judge, SaysOfWhatAgreesThatItProvesLittle) {
   const Tensor some = tensor(DType::float32, random_values(64, -1, 1));
   const auto filled = [](double value) { return tensor(DType::float32, std::vector<double>(64, value)); };
-  EXPECT_EQ(mistrust_of(call_of("Torch.add.0", {some, some})), Mistrust::none);
-  EXPECT_EQ(mistrust_of(call_of("Torch.mul.0", {some, filled(0)})), Mistrust::all_zero);
-  EXPECT_EQ(mistrust_of(call_of("Torch.exp.0", {filled(0.5)})), Mistrust::constant);
-  EXPECT_EQ(mistrust_of(call_of("Torch.mul.0", {some, filled(nan_value)})), Mistrust::not_finite);
-  EXPECT_EQ(mistrust_of(call_of("Torch.add.0", {filled(infinity), some})), Mistrust::not_finite);
+  EXPECT_EQ(weak_evidence_of(call_of("Torch.add.0", {some, some})), WeakEvidence::none);
+  EXPECT_EQ(weak_evidence_of(call_of("Torch.mul.0", {some, filled(0)})), WeakEvidence::all_zero);
+  EXPECT_EQ(weak_evidence_of(call_of("Torch.exp.0", {filled(0.5)})), WeakEvidence::constant);
+  EXPECT_EQ(weak_evidence_of(call_of("Torch.mul.0", {some, filled(nan_value)})), WeakEvidence::not_finite);
+  EXPECT_EQ(weak_evidence_of(call_of("Torch.add.0", {filled(infinity), some})), WeakEvidence::not_finite);
   const ApiResult result = checked(call_of("Torch.mul.0", {some, filled(0)}));
   EXPECT_THAT(result.forward_rows.at(0).message, HasSubstr("\nProves little: every element of the benchmark is 0.\n"));
-  EXPECT_TRUE(is_mistrusted(result));
+  EXPECT_TRUE(is_weak_evidence(result));
   EXPECT_EQ(result.forward_rows.at(0).trust.visible, std::nullopt);
 }
 
@@ -423,7 +423,7 @@ TEST(Judge, SaysOfSumsThatCancelThatTheyProveLittle) {
   // In float32 the sums of such terms are known to a few units.
   const ApiResult result = plus(1);
   EXPECT_FALSE(is_suspicious(result)) << result.forward_rows.at(0).message;
-  EXPECT_EQ(result.mistrust, Mistrust::cancellation);
+  EXPECT_EQ(result.weak_evidence, WeakEvidence::cancellation);
   EXPECT_TRUE(is_suspicious(plus(1000)));
 }
 
@@ -441,11 +441,11 @@ TEST(Judge, ChanceIsNoFaultOfADropout) {
   EXPECT_EQ(result.forward, Status::error);
   EXPECT_FALSE(is_suspicious(result));
   EXPECT_TRUE(is_suspicious(checked(call, zeros(1))));
-  EXPECT_EQ(checked(call, zeros(128)).mistrust, Mistrust::all_dropped);
+  EXPECT_EQ(checked(call, zeros(128)).weak_evidence, WeakEvidence::all_dropped);
   EXPECT_THAT(checked(call, zeros(128)).forward_rows.at(0).message,
               HasSubstr("Chance does not drop 128 of 128 with probability 0.5."));
   const ApiCall few = call_of("Functional.dropout.0", {tensor(DType::float32, random_values(10, 1, 2)), 0.5});
-  EXPECT_EQ(checked(few).mistrust, Mistrust::nothing_compared);
+  EXPECT_EQ(checked(few).weak_evidence, WeakEvidence::nothing_compared);
 }
 
 // An empty list has no rows, and neither has a dropout, of which something was compared.
@@ -456,13 +456,13 @@ TEST(Judge, AnEmptyListOfResultsComparesNothing) {
     const ApiResult result = checked(call);
     EXPECT_EQ(result.forward, Status::pass) << call.name;
     EXPECT_TRUE(result.forward_rows.empty()) << call.name;
-    EXPECT_EQ(result.mistrust, Mistrust::nothing_compared) << call.name;
+    EXPECT_EQ(result.weak_evidence, WeakEvidence::nothing_compared) << call.name;
     VerdictCounts counts;
     counts.add(result);
     EXPECT_EQ(counts.compared(), 0U) << call.name;
   }
   const ApiCall dropout = call_of("Functional.dropout.0", {tensor(DType::float32, random_values(128, 1, 2)), 0.5});
-  EXPECT_EQ(checked(dropout).mistrust, Mistrust::none);
+  EXPECT_EQ(checked(dropout).weak_evidence, WeakEvidence::none);
 }
 
 // The winners and the bags are what the kernels of a device keep for the backward: some give no bags, or the sizes of

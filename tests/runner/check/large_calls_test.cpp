@@ -44,7 +44,7 @@ TEST(LargeCalls, TermsThatCancelAreMeasured) {
   EXPECT_EQ(sound.status, Status::pass);
   EXPECT_FALSE(sound.beyond_rounding) << sound.message;
   ASSERT_TRUE(sound.trust.visible.has_value());
-  EXPECT_EQ(sound.trust.mistrust, Mistrust::none);
+  EXPECT_EQ(sound.trust.weak_evidence, WeakEvidence::none);
 
   // One element of 4 million, by a fraction of its row's largest.
   gradient.mutable_data<float>()[columns * 700 + 3] += 1e-4F;

@@ -178,9 +178,11 @@ TEST(OverflowCheck, BooleansAreNotJudged) {
 
 TEST(OverflowCheck, WhatHasNoFloatingElementProvesNothing) {
   const Tensor finite = tensor(DType::float16, {1, 1, 1, 1});
-  EXPECT_EQ(check("Torch.mul.0", 2, finite).mistrust, Mistrust::none);
-  EXPECT_EQ(check("Torch.mul.0", 2, finite, "torch.int64").mistrust, Mistrust::none) << "the device's could overflow";
-  EXPECT_EQ(check("Torch.mul.0", 2, tensor(DType::int64, {1}), "torch.int64").mistrust, Mistrust::nothing_compared);
+  EXPECT_EQ(check("Torch.mul.0", 2, finite).weak_evidence, WeakEvidence::none);
+  EXPECT_EQ(check("Torch.mul.0", 2, finite, "torch.int64").weak_evidence, WeakEvidence::none)
+      << "the device's could overflow";
+  EXPECT_EQ(check("Torch.mul.0", 2, tensor(DType::int64, {1}), "torch.int64").weak_evidence,
+            WeakEvidence::nothing_compared);
 }
 
 TEST(OverflowCheck, NoOutputOnOneSideIsCompared) {

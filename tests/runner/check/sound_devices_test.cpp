@@ -237,7 +237,7 @@ TEST(SoundDevices, MayOverflowBeforeTermsCancel) {
   };
   const ApiResult sound = with(std::numeric_limits<double>::quiet_NaN());
   EXPECT_FALSE(is_suspicious(sound)) << described(sound);
-  EXPECT_EQ(sound.forward_rows.front().trust.mistrust, Mistrust::overflow) << described(sound);
+  EXPECT_EQ(sound.forward_rows.front().trust.weak_evidence, WeakEvidence::overflow) << described(sound);
   EXPECT_TRUE(is_suspicious(with(1)));
   const ApiResult other =
       check(call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}), [](DeviceResult& result, int) {

@@ -101,7 +101,7 @@ TEST(SoundDevices, MayOverflowWhereAnInfiniteExtremumWasRecorded) {
   const ApiCall product = forward_of("Torch.mv.0", {{8, 16}, {16}}, {8}, 1e38);
   const ApiResult sound = check(product, with(nan_value));
   EXPECT_FALSE(is_suspicious(sound)) << described(sound);
-  EXPECT_EQ(sound.forward_rows.front().trust.mistrust, Mistrust::overflow) << described(sound);
+  EXPECT_EQ(sound.forward_rows.front().trust.weak_evidence, WeakEvidence::overflow) << described(sound);
   EXPECT_NE(described(sound).find("not finite because an infinite extremum was recorded"), std::string::npos);
   // Only the elements that a mask leads out of the range are lost.
   ApiCall masked = forward_of("Torch.add.0", {{4, 64}, {4, 64}}, {4, 64});

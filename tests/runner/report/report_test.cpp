@@ -127,12 +127,12 @@ TEST(Report, TellsHowLargeEveryErrorIs) {
   row[Metric::max_relative_error] = Cell::fp64(0.03);
   row.message = "Cosine similarity is less than 0.99\nExplained by rounding: at most 0.49 of their error bound.\n";
   ApiResult constant = sound_result(1, "Torch.mul.0");
-  constant.mistrust = Mistrust::constant;
+  constant.weak_evidence = WeakEvidence::constant;
   // An error is no pass that proves little.
   ApiResult both = explained;
   both.task = 2;
   both.name = "Torch.sub.0";
-  both.mistrust = Mistrust::constant;
+  both.weak_evidence = WeakEvidence::constant;
   const nlohmann::json data = data_of(page_of({encode(explained), encode(constant), encode(both)}, 3));
   EXPECT_EQ(data["rows"]["standing"], "rmr");
   const nlohmann::json& details = data["details"]["0"];

@@ -76,12 +76,12 @@ TEST(VerdictCountsTest, ABackwardThatWasNotCheckedIsCounted) {
   counts.add(by_rule);
   EXPECT_EQ(counts.backward_unchecked, 0U);
   conclude_from_rows(by_rule);
-  EXPECT_EQ(by_rule.mistrust, Mistrust::backward_left_out);
+  EXPECT_EQ(by_rule.weak_evidence, WeakEvidence::backward_left_out);
 }
 
 TEST(VerdictCountsTest, ACallWithoutAnOutputIsNotCompared) {
   ApiResult nothing = of_status(pass, std::nullopt);
-  nothing.mistrust = Mistrust::nothing_compared;
+  nothing.weak_evidence = WeakEvidence::nothing_compared;
   VerdictCounts counts;
   counts.add(nothing);
   EXPECT_EQ(counts.pass, 1U);

@@ -31,11 +31,11 @@ TEST(CsvRows, KnowStatusesAsTheyAreWritten) {
 TEST(CsvRows, ReadTheVerdictFromTheMessage) {
   DetailsRow row(*find_columns(1));
   row.message = "limit\nExplained by float16 rounding: at most 1 ULP.\nProves little: " +
-                std::string(mistrust_text(Mistrust::constant)) + "\n";
+                std::string(weak_evidence_text(WeakEvidence::constant)) + "\n";
   read_verdict(row);
   EXPECT_TRUE(row.rounding_only);
   EXPECT_FALSE(row.beyond_rounding);
-  EXPECT_EQ(row.trust.mistrust, Mistrust::constant);
+  EXPECT_EQ(row.trust.weak_evidence, WeakEvidence::constant);
   // What is rounded on the way is explained as well; a pass needs no explanation.
   row.message = "limit\nRounds its partial sums to bfloat16: computed so, the call errs as much.\n";
   row.status = Status::error;
@@ -49,7 +49,7 @@ TEST(CsvRows, ReadTheVerdictFromTheMessage) {
   read_verdict(row);
   EXPECT_FALSE(row.rounding_only);
   EXPECT_TRUE(row.beyond_rounding);
-  EXPECT_EQ(row.trust.mistrust, Mistrust::none);
+  EXPECT_EQ(row.trust.weak_evidence, WeakEvidence::none);
 }
 
 }  // namespace

@@ -169,11 +169,11 @@ TEST(Records, AreWhatTheFormatSays) {
   row.status = Status::error;
   row.rounding_only = true;
   row[Metric::max_abs_error] = Cell::fp32(1.0);
-  row.trust = {Mistrust::constant, VisibleFault{-8, -10}};
+  row.trust = {WeakEvidence::constant, VisibleFault{-8, -10}};
   row.judgement = {{{11, 3, 0.5}}, true, 2};
   result.backward_rows = {row};
   result.beyond_rounding = true;
-  result.mistrust = Mistrust::nothing_compared;
+  result.weak_evidence = WeakEvidence::nothing_compared;
   result.outcome = Outcome::failed_to_run;
   result.tested_on = TestedOn::recorded;
   result.checksums.outputs = {9};
@@ -229,26 +229,26 @@ TEST(Records, OfVersion2SayNothingOfTrust) {
   result.name = "Torch.add.0";
   result.outcome = Outcome::failed_to_run;
   result.beyond_rounding = true;
-  result.mistrust = Mistrust::constant;
+  result.weak_evidence = WeakEvidence::constant;
   std::string bytes = encode(result);
   bytes[1] = 2;
   bytes.erase(bytes.size() - 13, 11);
   const ApiResult read = decode_result(bytes);
   EXPECT_EQ(read.outcome, Outcome::failed_to_run);
   EXPECT_FALSE(read.beyond_rounding);
-  EXPECT_EQ(read.mistrust, Mistrust::none);
+  EXPECT_EQ(read.weak_evidence, WeakEvidence::none);
 }
 
 TEST(Records, OfVersion3SayNothingOfRunsAndDevices) {
   ApiResult result;
   result.name = "Torch.add.0";
-  result.mistrust = Mistrust::constant;
+  result.weak_evidence = WeakEvidence::constant;
   std::string bytes = encode(result);
   bytes[1] = 3;
   // Three lists, two options and three numbers and a text in front of the two lists of rows.
   bytes.erase(bytes.size() - 11, 9);
   const ApiResult read = decode_result(bytes);
-  EXPECT_EQ(read.mistrust, Mistrust::constant);
+  EXPECT_EQ(read.weak_evidence, WeakEvidence::constant);
   EXPECT_EQ(read.checksums, Checksums());
   EXPECT_FALSE(read.repeats);
   EXPECT_FALSE(read.agreement);

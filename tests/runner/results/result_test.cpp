@@ -67,17 +67,17 @@ TEST(Result, IsSuspiciousIfAnOutputThatPassesIsBeyondRounding) {
 TEST(Result, ProvesLittleByTheFirstReasonUnlessSuspicious) {
   ApiResult result = result_of(Status::pass, std::nullopt);
   result.forward_rows = {row_of(Status::pass, false), row_of(Status::pass, false)};
-  result.forward_rows[1].trust.mistrust = Mistrust::constant;
+  result.forward_rows[1].trust.weak_evidence = WeakEvidence::constant;
   conclude_from_rows(result);
-  EXPECT_EQ(result.mistrust, Mistrust::constant);
-  EXPECT_TRUE(is_mistrusted(result));
+  EXPECT_EQ(result.weak_evidence, WeakEvidence::constant);
+  EXPECT_TRUE(is_weak_evidence(result));
   result.forward_rows[0].beyond_rounding = true;
   conclude_from_rows(result);
-  EXPECT_FALSE(is_mistrusted(result));
+  EXPECT_FALSE(is_weak_evidence(result));
   VerdictCounts counts;
   counts.add(result);
   EXPECT_EQ(counts.suspicious(), 1U);
-  EXPECT_EQ(counts.mistrusted, 0U);
+  EXPECT_EQ(counts.weak, 0U);
   EXPECT_EQ(counts.pass, 1U);
 }
 

@@ -47,8 +47,8 @@ inline const Plant suspicious_warning = forward(Status::warning, false, true);
 inline const Plant suspicious_pass = forward(Status::pass, false, true);
 inline const Plant rounding_warning = forward(Status::warning, true, false);
 inline const Plant rounding_error = forward(Status::error, true, false);
-inline const Plant mistrusted = [](ApiResult& result) {
-  result.forward_rows[0].trust.mistrust = static_cast<Mistrust>(1);
+inline const Plant weak = [](ApiResult& result) {
+  result.forward_rows[0].trust.weak_evidence = static_cast<WeakEvidence>(1);
 };
 inline const Plant failed = skipped(Outcome::failed_to_run);
 inline const Plant by_rule = skipped(Outcome::skipped_by_rule);
@@ -109,20 +109,20 @@ inline const std::vector<Transition> transitions{
     {"still failed", failed, failed, "still"},
     {"suspicious to pass", suspicious_error, nothing, "fixed"},
     {"suspicious to rounding", suspicious_warning, rounding_warning, "fixed"},
-    {"suspicious to mistrusted", suspicious_error, mistrusted, "fixed"},
+    {"suspicious to weak", suspicious_error, weak, "fixed"},
     {"failed to pass", failed, nothing, "fixed"},
     {"suspicious to SKIP by rule", suspicious_error, by_rule, "changed status"},
     {"failed to not checkable", failed, not_checkable, "changed status"},
     {"pass to SKIP by rule", nothing, by_rule, "changed status"},
     {"pass to not checkable", nothing, not_checkable, "changed status"},
     {"SKIP by rule to pass", by_rule, nothing, "changed status"},
-    {"pass to mistrusted", nothing, mistrusted, "changed status"},
+    {"pass to weak", nothing, weak, "changed status"},
     {"pass to rounding", nothing, rounding_error, "changed status"},
     {"rounding to pass", rounding_warning, nothing, "changed status"},
     {"one backward less", nothing, without_backward, "changed status"},
     {"other metric", nothing, other_metric, "changed metrics"},
     {"other shape", nothing, other_shape, "changed metrics"},
-    {"mistrusted, other metric", mistrusted, both(mistrusted, other_metric), "changed metrics"},
+    {"weak, other metric", weak, both(weak, other_metric), "changed metrics"},
     {"other bits", nothing, other_bits, "changed bits"},
     {"other bits of rounding", rounding_warning, both(rounding_warning, other_bits), "changed bits"},
     {"other inputs", nothing, other_inputs, "not comparable"},
