@@ -42,8 +42,12 @@ struct RankCalls {
     for (const Run& run : runs) calls += run.count;
     return calls;
   }
-  // Whether all are among so many tasks: to be asked of what was read from a file.
+  // No recording of 10 GiB, the most that is read, has more calls.
+  static constexpr std::uint64_t most_calls = (std::uint64_t{10} << 30) / 64;
+  // Whether all are among so many tasks, and no more than a recording can have: to be asked of what was read from a
+  // file.
   bool is_within(std::uint64_t tasks) const {
+    if (size() > most_calls) return false;
     for (const Run& run : runs) {
       if (std::uint64_t{run.first} + run.count > tasks) return false;
     }

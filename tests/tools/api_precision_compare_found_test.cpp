@@ -82,6 +82,20 @@ TEST_F(ApiPrecisionCompareFound, NothingIsToldFromNothing) {
   EXPECT_EQ(run("-o none").exit_code, 2);
 }
 
+// A file without end takes no memory.
+TEST_F(ApiPrecisionCompareFound, AConfigYamlOfAnySizeIsRefused) {
+  put("npu.csv", true);
+  put("gpu.csv", false);
+  scratch_.write("config.json", "{}");
+  scratch_.write("config.yaml", "precision: 3\n");
+  std::filesystem::resize_file(scratch_ / "config.yaml", std::uintmax_t{100} << 30);
+  for (const char* named : {"config.json", "config.yaml"}) {
+    const Finished finished = run(std::string("-npu npu.csv -gpu gpu.csv -o out -config ") + named);
+    EXPECT_EQ(finished.exit_code, 2) << named;
+    EXPECT_THAT(finished.err, HasSubstr("config.yaml")) << named;
+  }
+}
+
 TEST_F(ApiPrecisionCompareFound, DecimalsAreThoseOfConfigYaml) {
   put("npu.csv", true);
   put("gpu.csv", false);

@@ -212,6 +212,19 @@ TEST(TorchairCompare, StackInfoComesFromTheGraphsPythonText) {
   EXPECT_EQ(cell(result.report, 1, "Stack Info"), "N/A");
 }
 
+// A text without end takes no memory, and costs no more than its own column.
+TEST(TorchairCompare, StackInfoOfATextOfAnySizeIsLeftOut) {
+  const TemporaryDirectory scratch;
+  const fs::path target = own_target(scratch);
+  const fs::path text = target / "dynamo_original_graph_1_rank_0_pid_4242_ts_20260105101500123456.py";
+  write_file(text, "    # File \"/model.py\", line 7, in forward\n");
+  fs::resize_file(text, std::uintmax_t{100} << 30);
+  const Compared result = compare(target, fx, scratch);
+  EXPECT_EQ(result.finished.exit_code, 0);
+  EXPECT_THAT(result.finished.out + result.finished.err, ::testing::HasSubstr("is too large to be read"));
+  EXPECT_EQ(cell(result.report, 1, "Stack Info"), "N/A");
+}
+
 TEST(TorchairCompare, ManyWarningsOfAKindAreCounted) {
   const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);

@@ -71,14 +71,19 @@ std::string summary_text(const Report& report) {
 
 namespace {
 
+// No configuration is larger.
+constexpr std::uint64_t max_config_bytes = std::uint64_t{1} << 20;
+
 // By config.yaml, as in msProbe.
 int decimals_by(const std::string& config_path, int usual) {
   const bool is_json = config_path.ends_with(".json");
-  if (!config_path.empty()) check_input_file(config_path, {".json", ".yaml", ".yml"}, max_csv_bytes);
+  if (!config_path.empty()) check_input_file(config_path, {".json", ".yaml", ".yml"}, max_config_bytes);
   const std::string yaml = is_json               ? config_yaml_for(config_path)
                            : config_path.empty() ? installed_config_yaml()
                                                  : config_path;
-  return yaml.empty() ? usual : decimals_of(yaml).value_or(usual);
+  if (yaml.empty()) return usual;
+  check_input_file(yaml, {".yaml", ".yml"}, max_config_bytes);
+  return decimals_of(yaml).value_or(usual);
 }
 
 // The command with everything found that was not named.

@@ -2,10 +2,17 @@
 
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "kernels/io/files/paths.h"
 
 namespace msrun::torchair {
+namespace {
+
+// Texts of graphs have some megabytes, and one line may be all of a file.
+constexpr std::uintmax_t max_text_bytes = std::uintmax_t{256} << 20;
+
+}  // namespace
 
 std::unordered_map<std::string, std::string> read_stack_info(const GraphFile& graph, Messages& messages) {
   std::unordered_map<std::string, std::string> stacks;
@@ -17,8 +24,14 @@ std::unordered_map<std::string, std::string> read_stack_info(const GraphFile& gr
     if (file.starts_with(prefix) && file.ends_with(".py")) name = file;  // the newest comes last
   }
   if (name.empty()) return stacks;
-  std::ifstream text(join_path(directory, name));
-  if (!text) messages.warning("The graph's Python text " + join_path(directory, name) + " cannot be read.");
+  const std::string path = join_path(directory, name);
+  std::error_code unknown;
+  if (std::filesystem::file_size(path, unknown) > max_text_bytes && !unknown) {
+    messages.warning("The graph's Python text " + path + " is too large to be read.");
+    return stacks;
+  }
+  std::ifstream text(path);
+  if (!text) messages.warning("The graph's Python text " + path + " cannot be read.");
   constexpr std::string_view call = "node_name=\"";
   std::string line;
   std::string stack;
