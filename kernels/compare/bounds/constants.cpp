@@ -20,7 +20,7 @@ const std::array table{
                   "runner/check/noise_test.cpp"},
     JudgeConstant{"most_missed", most_missed, "times the noise",
                   "Samples may show so little of the noise of an element, and no less.", "runner/check/noise_test.cpp"},
-    JudgeConstant{"underflow", underflow, "absolute",
+    JudgeConstant{"underflow", underflow, "of a sum",
                   "A sum of zeros may be one of numbers that underflow in float32, times factors up to a million.",
                   "runner/check/float64_ends_test.cpp"},
     JudgeConstant{
