@@ -93,8 +93,7 @@ TEST_F(JournalCommand, TellsHowAVerdictWasMade) {
   EXPECT_THAT(why("Functional.linear.0"), AllOf(HasSubstr("Functional.linear.0\n  forward.output.0  torch.bfloat16"),
                                                 HasSubstr(", suspicious\n"), HasSubstr("\n    last place "),
                                                 HasSubstr("\n    typical sums "), HasSubstr("No rule explains it.")));
-  EXPECT_THAT(why("Functional.linear.1"),
-              AnyOf(HasSubstr("at a glance"), HasSubstr("Explained by: last place")));
+  EXPECT_THAT(why("Functional.linear.1"), AnyOf(HasSubstr("at a glance"), HasSubstr("Explained by: last place")));
   const Finished none = msrun({"journal", path, "--why", "Functional.linear.777"}, scratch_.path());
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("there is no result of Functional.linear.777"));
