@@ -63,7 +63,7 @@ class EarlierJournal : public Untouched, public ::testing::WithParamInterface<Ea
         EXPECT_EQ(object.erase(later), 1U) << later;
       }
       for (auto& row : object["rows"]) {
-        for (const char* later : {"beyond_rounding", "proves_little", "visible_fault", "difference"}) {
+        for (const char* later : {"beyond_rounding", "judgement", "proves_little", "visible_fault", "difference"}) {
           EXPECT_EQ(row.erase(later), 1U) << later;
         }
       }
