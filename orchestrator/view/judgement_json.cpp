@@ -1,5 +1,6 @@
 #include "orchestrator/view/judgement_json.h"
 
+#include "orchestrator/view/outputs_json.h"
 #include "runner/judge/rules.h"
 #include "runner/judge/vetoes.h"
 
@@ -20,17 +21,6 @@ nlohmann::ordered_json judgement_json(const DetailsRow& row) {
   return json;
 }
 
-nlohmann::ordered_json judgements_json(const ApiResult& result) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::object();
-  const auto add = [&](const char* direction, const std::vector<DetailsRow>& rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (nlohmann::ordered_json one = judgement_json(rows[i]); !one.is_null())
-        all[direction + std::to_string(i)] = std::move(one);
-    }
-  };
-  add("forward.output.", result.forward_rows);
-  add("backward.output.", result.backward_rows);
-  return all;
-}
+nlohmann::ordered_json judgements_json(const ApiResult& result) { return outputs_json(result, judgement_json); }
 
 }  // namespace msrun

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "orchestrator/view/outputs_json.h"
 #include "runner/results/counts.h"
 #include "runner/results/result.h"
 
@@ -29,15 +30,7 @@ inline nlohmann::ordered_json visible_fault_json(const DetailsRow& row) {
 
 // One entry for each output of the call of which something is known, by the name that the details file gives it.
 inline nlohmann::ordered_json visible_faults_json(const ApiResult& result) {
-  nlohmann::ordered_json faults = nlohmann::ordered_json::object();
-  const auto add = [&](const char* direction, const std::vector<DetailsRow>& rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].trust.visible) faults[direction + std::to_string(i)] = visible_fault_json(rows[i]);
-    }
-  };
-  add("forward.output.", result.forward_rows);
-  add("backward.output.", result.backward_rows);
-  return faults;
+  return outputs_json(result, visible_fault_json);
 }
 
 }  // namespace msrun

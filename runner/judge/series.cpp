@@ -19,9 +19,10 @@ Arithmetic in_series(std::int64_t lanes, bool backwards = false) {
 bool adds_in_series(const RowCase& row, Explanation& judged) {
   const auto& [bench, device] = row.pair;
   if (device.dtype() == DType::float64 || judged.budget.chain >= judged.budget.longest) return false;
+  const RowCase one_more = row.within(CostLimit::one_more);
   // Vectors of 256 and 512 bits, and two of these at a time.
   for (const Arithmetic& arithmetic : {in_series(1), in_series(1, true), in_series(8), in_series(16), in_series(32)}) {
-    const std::optional<Tensor> sound = row.within(CostLimit::one_more).computed_with(arithmetic);
+    const std::optional<Tensor> sound = one_more.computed_with(arithmetic);
     if (!sound) return false;
     ErrorBudget budget = judged.budget;
     budget.nearest = false;
